@@ -1,0 +1,115 @@
+#pragma once
+
+#include "coding/code.h"
+#include "coding/error.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cerar {
+
+/// A collective or the ring's set-up failed. The text names the rank to blame where it is known, the operation and what
+/// happened. The communicator is of no further use: destroy it.
+class RingError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// How the sum is made. Every rank of an operation must ask for the same one.
+enum class Algorithm {
+  exact,  ///< reduce-scatter, then all-gather: 2 (N - 1) / N values sent per gradient value, all ranks bitwise equal
+  naive,  ///< every gradient circulates once round the ring: N - 1 values sent per gradient value
+  coded,  ///< the paper's protocol with the communicator's code: (c + N - 2) / c values sent per gradient value
+};
+
+[[nodiscard]] std::string_view name(Algorithm algorithm) noexcept;
+
+/// @throws std::invalid_argument listing the known names
+[[nodiscard]] Algorithm algorithm_from_name(std::string_view name);
+
+/// Who this process is in the job and where it meets the others.
+struct CommunicatorOptions {
+  std::int64_t rank = 0;
+  std::int64_t size = 1;
+  std::string master_host = "127.0.0.1";  ///< where rank 0 listens; every rank names the same
+  std::uint16_t master_port = 0;          ///< where rank 0 listens
+  std::string secret;                     ///< job secret; every rank names the same, never sent over the wire
+  double timeout_seconds = 30;            ///< deadline of the rendezvous and of each operation
+  std::optional<Code> code;               ///< what Algorithm::coded runs; its hash must agree on all ranks
+};
+
+/// Reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT (as torchrun and `cerar launch` set them), CERAR_SECRET and
+/// CERAR_TIMEOUT (seconds).
+/// @return nothing if no rank is in the environment
+/// @throws Error naming the variable, if the set is partial or a value is no number in its range
+[[nodiscard]] std::optional<CommunicatorOptions> options_from_environment();
+
+/// What this worker has sent and where its time went, since construction. Counters only grow: take differences.
+struct Statistics {
+  std::int64_t operations = 0;     ///< collectives completed, barriers included
+  std::int64_t rounds = 0;         ///< messages of data sent: rounds times slices
+  std::int64_t payload_bytes = 0;  ///< sent to the next worker, data only
+  std::int64_t header_bytes = 0;   ///< sent to the next worker, operation headers
+  double encode_seconds = 0;       ///< combining own chunks for sending
+  double update_seconds = 0;       ///< adding and removing contributions, storing what is kept
+  double decode_seconds = 0;
+  double wait_seconds = 0;   ///< blocked in poll: the link or a neighbour was slower than this worker
+  double total_seconds = 0;  ///< inside collectives
+  std::int64_t extra_memory_bytes = 0;  ///< largest working memory of one operation, on top of the caller's vector
+};
+
+struct AllReduceOptions {
+  /// Nothing: coded if the communicator has a code, else exact.
+  std::optional<Algorithm> algorithm;
+  /// Lengths of the parameter tensors that make up the vector, in order; must sum to its length. Slices of the coded ring
+  /// do not straddle them, so that a small tensor's relative error does not depend on a large neighbour (docs/theory.md,
+  /// "Layers leak"). Empty: one tensor.
+  std::span<const std::int64_t> tensor_lengths = {};
+  /// Values a chunk of a slice holds (q), at most; a slice is c q values.
+  std::int64_t slice_chunk_values = 4096;
+  /// W: slices in flight, so that the link does not idle while one is processed.
+  std::int64_t slices_in_flight = 8;
+};
+
+/// The ring: N processes, one communicator each, raw TCP between neighbours. All ranks must call the same collectives in
+/// the same order with the same sizes and options. Not thread-safe; one thread at a time.
+class Communicator {
+ public:
+  /// Meets the other ranks and connects the ring. Blocks until all N have arrived.
+  /// @throws RingError if that fails or options differ between ranks, std::invalid_argument for impossible options
+  explicit Communicator(CommunicatorOptions options);
+  ~Communicator();
+  Communicator(Communicator&&) noexcept;
+  Communicator& operator=(Communicator&&) noexcept;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  [[nodiscard]] std::int64_t rank() const noexcept;
+  [[nodiscard]] std::int64_t size() const noexcept;
+  [[nodiscard]] const std::optional<Code>& code() const noexcept;
+  [[nodiscard]] const Statistics& statistics() const noexcept;
+
+  /// Replaces `values` by the sum over all ranks, exactly or as the code approximates it.
+  /// @throws RingError, on every rank, naming the rank: a peer is gone, the deadline passed, the ranks' arguments differ, or
+  ///   a rank's values hold a NaN or an infinity; std::invalid_argument for options that are wrong on their face.
+  ///   After a RingError the contents of `values` are unspecified.
+  void all_reduce(std::span<float> values, const AllReduceOptions& options = {});
+
+  /// Concatenates the ranks' vectors in rank order on every rank: all[r n .. (r + 1) n) is rank r's.
+  /// @param mine  n values; the same n on every rank; may hold NaN
+  /// @param all   N n values
+  void all_gather(std::span<const float> mine, std::span<float> all);
+
+  /// Returns on every rank once all have called it.
+  void barrier();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cerar
