@@ -1,7 +1,198 @@
+#include "experiments/bench/bench.h"
+
 #include "cli/commands.h"
+#include "cli/launch.h"
+#include "coding/atomic_file.h"
+#include "coding/code_file.h"
+#include "version.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace cerar::cli {
 
-void add_bench(CLI::App& app) { app.add_subcommand("bench", ""); }
+namespace {
+
+struct Options {
+  std::int64_t workers = 0;
+  std::string code_file;
+  std::vector<std::string> algorithms;
+  std::string sizes = "4K:64M";
+  bench::BenchOptions bench;
+  double timeout_seconds = 30;
+  std::string json_file;
+};
+
+nlohmann::ordered_json to_json(const bench::BenchRow& row) {
+  return {{"algorithm", name(row.algorithm)}, {"workers", row.workers},         {"count", row.count},
+          {"size_bytes", row.size_bytes},     {"wire", row.wire},               {"time_us", row.time_us},
+          {"time_min_us", row.time_min_us},   {"time_max_us", row.time_max_us}, {"algbw_gbps", row.algbw_gbps},
+          {"busbw_gbps", row.busbw_gbps},     {"wrong", row.wrong},             {"wire_bytes", row.wire_bytes},
+          {"rel_l2", row.rel_l2},             {"rank_div", row.rank_div}};
+}
+
+/// The whole report so far; written again after every row, so that an interrupted run keeps what it measured.
+class Report {
+ public:
+  Report(const Options& options, std::int64_t workers, const std::optional<Code>& code) : file_(options.json_file) {
+    document_ = {{"version", CERAR_VERSION},
+                 {"workers", workers},
+                 {"warmup", options.bench.warmup},
+                 {"iterations", options.bench.iterations},
+                 {"seed", options.bench.seed}};
+    if (code) {
+      document_["code"] = {{"chunks", code->shape.chunks},
+                           {"construction", code->construction.name},
+                           {"hash", fmt::format("{:016x}", hash(*code))},
+                           {"predicted_relative_error", code->predicted_relative_error}};
+    }
+    document_["rows"] = nlohmann::ordered_json::array();
+    write();
+  }
+
+  void add(const bench::BenchRow& row) {
+    document_["rows"].push_back(to_json(row));
+    write();
+  }
+
+ private:
+  void write() const {
+    if (!file_.empty()) {
+      write_file_atomically(file_, document_.dump(2) + "\n");
+    }
+  }
+
+  std::string file_;
+  nlohmann::ordered_json document_;
+};
+
+void print_header(const Options& options, std::int64_t workers, const std::optional<Code>& code) {
+  fmt::print("# cerar {}: {} workers, {} warm-ups, {} iterations, seed {}\n", CERAR_VERSION, workers,
+             options.bench.warmup, options.bench.iterations, options.bench.seed);
+  if (code) {
+    fmt::print("# code: {}, c = {}, rate {:.4f} (exact ring {:.4f}), predicted error {:.3g}\n", code->construction.name,
+               code->shape.chunks, code->shape.rate(), RingShape{workers, workers}.rate(), code->predicted_relative_error);
+  }
+  fmt::print("#\n#{:>11} {:>10} {:>6} {:>6} {:>9} {:>11} {:>8} {:>8} {:>7} {:>12} {:>9} {:>9}\n", "size", "count", "type",
+             "redop", "algorithm", "time", "algbw", "busbw", "#wrong", "wire", "rel_l2", "rank_div");
+  fmt::print("#{:>11} {:>10} {:>6} {:>6} {:>9} {:>11} {:>8} {:>8} {:>7} {:>12} {:>9} {:>9}\n", "(B)", "(values)", "", "",
+             "", "(us)", "(GB/s)", "(GB/s)", "", "(B sent)", "", "");
+}
+
+void print_row(const bench::BenchRow& row) {
+  fmt::print("{:>12} {:>10} {:>6} {:>6} {:>9} {:>11.1f} {:>8.3f} {:>8.3f} {:>7} {:>12} {:>9.2e} {:>9.2e}\n",
+             row.size_bytes, row.count, "float", "sum", name(row.algorithm), row.time_us, row.algbw_gbps, row.busbw_gbps,
+             row.wrong, row.wire_bytes, row.rel_l2, row.rank_div);
+  std::fflush(stdout);
+}
+
+void print_footer(const std::vector<bench::BenchRow>& rows, std::int64_t wrong) {
+  double busbw = 0;
+  for (const bench::BenchRow& row : rows) {
+    busbw += row.busbw_gbps / static_cast<double>(rows.size());
+  }
+  fmt::print("#\n# Out of bounds values: {} {}\n# Avg bus bandwidth   : {:.4f}\n", wrong, wrong == 0 ? "OK" : "FAILED",
+             busbw);
+}
+
+std::vector<Algorithm> chosen_algorithms(const Options& options, bool has_code) {
+  std::vector<Algorithm> algorithms;
+  for (const std::string& text : options.algorithms) {
+    algorithms.push_back(algorithm_from_name(text));
+    if (algorithms.back() == Algorithm::coded && !has_code) {
+      throw Error("the coded algorithm needs a code: make one with 'cerar fit -o code.json' and give --code code.json");
+    }
+  }
+  if (algorithms.empty()) {
+    algorithms = {Algorithm::exact, Algorithm::naive};
+    if (has_code) {
+      algorithms.push_back(Algorithm::coded);
+    }
+  }
+  return algorithms;
+}
+
+int run(const Options& options) {
+  const std::vector<std::int64_t> counts = bench::parse_sizes(options.sizes);
+  std::optional<Code> code;
+  if (!options.code_file.empty()) {
+    code = read_code_file(options.code_file);
+  }
+  const std::vector<Algorithm> algorithms = chosen_algorithms(options, code.has_value());
+
+  std::optional<CommunicatorOptions> place = options_from_environment();
+  if (!place && options.workers > 1) {
+    return run_as_group(options.workers);
+  }
+  CommunicatorOptions communicator_options = place.value_or(CommunicatorOptions{});
+  communicator_options.timeout_seconds = options.timeout_seconds;
+  communicator_options.code = code;
+  Communicator communicator(std::move(communicator_options));
+
+  const bool is_reporter = communicator.rank() == 0;
+  std::optional<Report> report;
+  if (is_reporter) {
+    report.emplace(options, communicator.size(), code);
+    print_header(options, communicator.size(), code);
+  }
+  std::vector<bench::BenchRow> rows;
+  std::int64_t wrong = 0;
+  for (const std::int64_t count : counts) {
+    for (const Algorithm algorithm : algorithms) {
+      rows.push_back(bench::run_bench(communicator, algorithm, count, options.bench));
+      wrong += rows.back().wrong;
+      if (is_reporter) {
+        print_row(rows.back());
+        report->add(rows.back());
+      }
+    }
+  }
+  if (is_reporter) {
+    print_footer(rows, wrong);
+  }
+  return wrong == 0 ? 0 : 2;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("bench", "Time and check all-reduces on the ring");
+  command->add_option("--workers", options->workers, "Start this many local workers (without a launcher)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}));
+  command->add_option("--code", options->code_file, "Code file for the coded algorithm, from 'cerar fit'");
+  command->add_option("--algorithms", options->algorithms, "Any of exact,naive,coded (default: all that can run)")
+      ->delimiter(',');
+  command->add_option("--sizes", options->sizes, "MIN:MAX[:FACTOR] or a list, in bytes with K, M, G (factor 4)")
+      ->capture_default_str();
+  command->add_option("--warmup", options->bench.warmup, "Untimed repetitions of each")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--iterations", options->bench.iterations, "Timed repetitions of each")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--seed", options->bench.seed, "Of the inputs")->capture_default_str();
+  command->add_option("--timeout", options->timeout_seconds, "Seconds without progress until the ring gives up")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--json", options->json_file, "Also write the rows to this file");
+  command->footer(
+      "time is the median over the iterations of the slowest rank's; wire is what a worker sends in one operation; wrong\n"
+      "counts values that differ from what the algorithm must give (then the exit status is 2); rel_l2 is the distance\n"
+      "from the true sum of N(0,1) gradients, a code's own error; rank_div the largest distance between two ranks.\n"
+      "Example: cerar bench --workers 4 --code code.json --sizes 1M,64M --json bench.json");
+  command->callback([options] {
+    if (const int status = run(*options); status != 0) {
+      throw ExitStatus{status};
+    }
+  });
+}
 
 }  // namespace cerar::cli

@@ -1,7 +1,203 @@
+#include "experiments/train.h"
+
 #include "cli/commands.h"
+#include "cli/launch.h"
+#include "cli/train_console.h"
+#include "coding/code_file.h"
+#include "collective/communicator.h"
+#include "experiments/shard.h"
+#include "experiments/train_file.h"
+#include "version.h"
+
+#include <fmt/core.h>
+
+#include <atomic>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace cerar::cli {
+namespace {
 
-void add_train(CLI::App& app) { app.add_subcommand("train", ""); }
+/// 128 + SIGINT, what a shell reports for a program that Ctrl-C ended.
+constexpr int interrupted_status = 130;
+
+struct Arguments {
+  TrainOptions train;
+  std::optional<std::int64_t> workers;
+  std::string reduce;
+  std::string code_file;
+  std::string optimizer = "sgd";
+  std::string data_directory = default_fashion_mnist_directory;
+  std::string json_file;
+};
+
+std::atomic<bool> stop_requested = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
+
+void request_stop(int /*signal*/) { stop_requested = true; }
+
+void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = request_stop;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+/// Passes each record on to several reporters.
+class Reporters : public TrainReporter {
+ public:
+  void add(TrainReporter& reporter) { reporters_.push_back(&reporter); }
+  void header(const TrainHeader& record) override {
+    for (TrainReporter* reporter : reporters_) {
+      reporter->header(record);
+    }
+  }
+  void step(const TrainStep& record) override {
+    for (TrainReporter* reporter : reporters_) {
+      reporter->step(record);
+    }
+  }
+  void summary(const TrainSummary& record) override {
+    for (TrainReporter* reporter : reporters_) {
+      reporter->summary(record);
+    }
+  }
+
+ private:
+  std::vector<TrainReporter*> reporters_;
+};
+
+/// Fills in what follows from the other arguments, and checks what can be checked without a ring.
+void complete(Arguments& arguments, CommunicatorOptions& ring) {
+  TrainOptions& train = arguments.train;
+  train.optimizer = optimizer_from_name(arguments.optimizer);
+  train.reduce = !arguments.reduce.empty()     ? algorithm_from_name(arguments.reduce)
+                 : arguments.code_file.empty() ? Algorithm::exact
+                                               : Algorithm::coded;
+  train.code_file = arguments.code_file;
+  train.version = CERAR_VERSION;
+  train.stop_requested = [] { return stop_requested.load(); };
+  validate(train);
+  if (train.reduce != Algorithm::coded) {
+    return;
+  }
+  if (arguments.code_file.empty()) {
+    throw std::invalid_argument(fmt::format(
+        "--reduce coded needs a code: make one with cerar fit --workers {} --chunks {} -o code.json and give it with "
+        "--code code.json",
+        ring.size, 3 * ring.size));
+  }
+  ring.code = read_code_file(arguments.code_file);
+  if (ring.code->shape.workers != ring.size) {
+    throw std::invalid_argument(
+        fmt::format("{} is a code for {} workers but this run has {}; fit one with cerar fit --workers {}",
+                    arguments.code_file, ring.code->shape.workers, ring.size, ring.size));
+  }
+}
+
+void train_as_rank(const Arguments& arguments, const CommunicatorOptions& ring, const FashionMnist& data) {
+  Communicator communicator(ring);
+  stop_on_signals();
+  std::optional<TrainFileReporter> file;
+  std::optional<TrainConsole> console;
+  Reporters reporters;
+  if (communicator.rank() == 0) {
+    if (!arguments.json_file.empty()) {
+      reporters.add(file.emplace(arguments.json_file));
+    }
+    reporters.add(console.emplace());
+  }
+  TrainResult result;
+  try {
+    result = train(communicator, data, arguments.train, &reporters);
+  } catch (...) {
+    console.reset();
+    if (file && file->file().unfinished()) {
+      fmt::print(stderr, "cerar: the records until then are in {}\n", file->file().partial_path().string());
+    }
+    throw;
+  }
+  if (file) {
+    fmt::print("records: {}\n", arguments.json_file);
+  }
+  if (result.summary.interrupted) {
+    throw ExitStatus{interrupted_status};
+  }
+}
+
+void run(Arguments& arguments) {
+  if (arguments.workers.value_or(1) < 1) {
+    throw std::invalid_argument(fmt::format("--workers is {}, expected at least 1", *arguments.workers));
+  }
+  const std::optional<CommunicatorOptions> environment = options_from_environment();
+  CommunicatorOptions ring;
+  ring.size = arguments.workers.value_or(1);
+  if (environment) {
+    ring = *environment;
+    if (arguments.workers && *arguments.workers != ring.size) {
+      throw std::invalid_argument(
+          fmt::format("--workers is {} but the environment's WORLD_SIZE is {}; leave out --workers", *arguments.workers,
+                      ring.size));
+    }
+  }
+  complete(arguments, ring);
+  if (!arguments.json_file.empty() && ring.rank == 0) {
+    JsonLinesFile::check_writable(arguments.json_file);
+  }
+  {
+    const FashionMnist data = read_fashion_mnist(arguments.data_directory);
+    if (environment || ring.size == 1) {
+      train_as_rank(arguments, ring, data);
+      return;
+    }
+    // Only to find out here, once and not in every worker, whether the shards will do.
+    const Shard shard(data.training, 0, ring.size, arguments.train.batch, arguments.train.seed);
+  }
+  throw ExitStatus{run_as_group(ring.size)};
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  TrainOptions& train = arguments->train;
+  CLI::App* command =
+      app.add_subcommand("train", "Train a network on Fashion-MNIST, summing its gradients over the ring");
+  command->add_option("-n,--workers", arguments->workers,
+                      "Start this many local workers; without it, train as the rank in the environment, or alone");
+  command->add_option("--code", arguments->code_file, "Code file of cerar fit, for the same number of workers");
+  command
+      ->add_option("--reduce", arguments->reduce, "How gradients are summed (default: coded with --code, else exact)")
+      ->check(CLI::IsMember({"exact", "coded", "naive"}));
+  CLI::Option* steps = command->add_option("--steps", train.steps, "Updates to make (default: 1000)");
+  command->add_option("--epochs", train.epochs, "Passes over the training images instead of --steps")->excludes(steps);
+  command->add_option("--batch", train.batch, "Images per worker and step")->capture_default_str();
+  command->add_option("--optimizer", arguments->optimizer, "sgd or adam (beta 0.9 and 0.999, epsilon 1e-8)")
+      ->check(CLI::IsMember({"sgd", "adam"}))
+      ->capture_default_str();
+  command->add_option("--learning-rate", train.learning_rate,
+                      "Of the first step, falling linearly to zero (default: 0.2 for sgd, 0.001 for adam)");
+  command->add_option("--seed", train.seed, "Of the initialisation, the shards and the order of images")
+      ->capture_default_str();
+  command
+      ->add_option("--report-error-every", train.report_error_every,
+                   "Measure the gradient's error every K steps (0: never)")
+      ->capture_default_str();
+  command->add_option("--data", arguments->data_directory, "Folder of the four Fashion-MNIST files")
+      ->capture_default_str();
+  command->add_option("--json", arguments->json_file, "Write the records to this file, as JSON Lines");
+  command->footer(
+      "The network is 784-256-10 with 203,530 parameters. Every worker starts from the same parameters and trains on "
+      "its\n"
+      "own shard; errors are measured against the exact sum of the same gradients.\n"
+      "Example: cerar fit --workers 4 --chunks 12 -o code.json && cerar train --workers 4 --code code.json --json "
+      "coded.jsonl");
+  command->callback([arguments] { run(*arguments); });
+}
 
 }  // namespace cerar::cli

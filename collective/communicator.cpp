@@ -1,1 +1,220 @@
 #include "collective/communicator.h"
+
+#include "collective/kernels.h"
+#include "collective/link.h"
+#include "collective/operation.h"
+#include "collective/pipeline.h"
+#include "collective/rendezvous.h"
+#include "collective/slice_executor.h"
+#include "collective/slices.h"
+#include "collective/stopwatch.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+namespace cerar {
+
+namespace {
+
+constexpr std::array kAlgorithms = {std::pair{Algorithm::exact, std::string_view("exact")},
+                                    std::pair{Algorithm::naive, std::string_view("naive")},
+                                    std::pair{Algorithm::coded, std::string_view("coded")}};
+
+void validate(const CommunicatorOptions& options) {
+  if (options.size < 1 || options.rank < 0 || options.rank >= options.size) {
+    throw std::invalid_argument(
+        fmt::format("rank {} of {} workers: the rank must be in [0, workers)", options.rank, options.size));
+  }
+  if (!(options.timeout_seconds > 0)) {
+    throw std::invalid_argument(fmt::format("a timeout of {} s: it must be positive", options.timeout_seconds));
+  }
+  if (options.code) {
+    validate(*options.code);
+    if (options.code->shape.workers != options.size) {
+      throw std::invalid_argument(fmt::format("the code is for {} workers and this job has {}; fit one with --workers {}",
+                                              options.code->shape.workers, options.size, options.size));
+    }
+  }
+}
+
+/// The vector as one tensor.
+std::vector<std::int64_t> whole(std::span<const float> values) { return {static_cast<std::int64_t>(values.size())}; }
+
+/// The vector's tensors as the caller named them, or itself as one.
+std::vector<std::int64_t> tensors(const AllReduceOptions& options, std::span<const float> values) {
+  if (options.slice_chunk_values < 1 || options.slices_in_flight < 1) {
+    throw std::invalid_argument(fmt::format("slice_chunk_values is {} and slices_in_flight {}; both must be at least 1",
+                                            options.slice_chunk_values, options.slices_in_flight));
+  }
+  if (options.tensor_lengths.empty()) {
+    return whole(values);
+  }
+  std::vector<std::int64_t> lengths(options.tensor_lengths.begin(), options.tensor_lengths.end());
+  const std::int64_t sum = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  if (sum != static_cast<std::int64_t>(values.size()) || std::ranges::any_of(lengths, [](std::int64_t length) { return length < 0; })) {
+    throw std::invalid_argument(
+        fmt::format("the tensors' lengths add up to {} and the vector holds {} values; they must agree and none be negative",
+                    sum, values.size()));
+  }
+  return lengths;
+}
+
+std::uint64_t hash_plan(std::span<const Slice> slices, std::int64_t slots) {
+  return XXH3_64bits_withSeed(slices.data(), slices.size_bytes(), static_cast<XXH64_hash_t>(slots));
+}
+
+}  // namespace
+
+std::string_view name(Algorithm algorithm) noexcept {
+  return std::ranges::find(kAlgorithms, algorithm, &std::pair<Algorithm, std::string_view>::first)->second;
+}
+
+Algorithm algorithm_from_name(std::string_view name) {
+  const auto found = std::ranges::find(kAlgorithms, name, &std::pair<Algorithm, std::string_view>::second);
+  if (found == kAlgorithms.end()) {
+    throw std::invalid_argument(
+        fmt::format("no algorithm is called '{}'; choose from {}", name, fmt::join(kAlgorithms | std::views::values, ", ")));
+  }
+  return found->first;
+}
+
+class Communicator::Impl {
+ public:
+  explicit Impl(CommunicatorOptions options) : options_(std::move(options)) {
+    validate(options_);
+    code_hash_ = options_.code ? hash(*options_.code) : 0;
+    if (options_.size > 1) {
+      link_.emplace(options_.rank, options_.size, options_.timeout_seconds, rendezvous(options_));
+    }
+  }
+
+  ~Impl() {
+    if (link_) {
+      link_->control().say_goodbye();
+    }
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void all_reduce(std::span<float> values, const AllReduceOptions& options) {
+    const Algorithm algorithm = options.algorithm.value_or(options_.code ? Algorithm::coded : Algorithm::exact);
+    if (algorithm == Algorithm::coded && !options_.code) {
+      throw std::invalid_argument("the coded all-reduce needs a code and this communicator was given none");
+    }
+    const std::vector<std::int64_t> lengths = tensors(options, values);
+    const Stopwatch watch(statistics_.total_seconds);
+    require_finite(values, algorithm);
+    switch (algorithm) {
+      case Algorithm::exact:
+        return run(OperationHeader::Kind::all_reduce_exact, values, whole(values), options_.size, options,
+                   make_exact_executor);
+      case Algorithm::naive:
+        return run(OperationHeader::Kind::all_reduce_naive, values, whole(values), 1, options, make_naive_executor);
+      case Algorithm::coded:
+        return run(OperationHeader::Kind::all_reduce_coded, values, lengths, options_.code->shape.chunks, options,
+                   [this](const SliceContext& context) { return make_coded_executor(context, *options_.code); });
+    }
+  }
+
+  void all_gather(std::span<const float> mine, std::span<float> all) {
+    const auto size = static_cast<std::size_t>(options_.size);
+    if (all.size() != size * mine.size()) {
+      throw std::invalid_argument(fmt::format("all_gather of {} values from {} workers needs room for {}, not {}",
+                                              mine.size(), size, size * mine.size(), all.size()));
+    }
+    const Stopwatch watch(statistics_.total_seconds);
+    std::ranges::copy(mine, all.begin() + options_.rank * static_cast<std::ptrdiff_t>(mine.size()));
+    run(OperationHeader::Kind::all_gather, all, whole(mine), 1, {}, make_gather_executor);
+  }
+
+  void barrier() {
+    const float mine = 0;
+    std::vector<float> all(static_cast<std::size_t>(options_.size));
+    all_gather(std::span(&mine, 1), all);
+  }
+
+  [[nodiscard]] const CommunicatorOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const Statistics& statistics() const noexcept { return statistics_; }
+
+ private:
+  /// A NaN would spread to every rank's sum without a trace of where it came from.
+  void require_finite(std::span<const float> values, Algorithm algorithm) {
+    const std::size_t bad = first_nonfinite(values);
+    if (bad == values.size()) {
+      return;
+    }
+    const std::string sentence =
+        fmt::format("rank {}: value {} of {} is {} in operation {}, all_reduce ({}); a sum with it would be worthless",
+                    options_.rank, bad, values.size(), values[bad], statistics_.operations, name(algorithm));
+    if (link_) {
+      link_->control().require_intact();
+      link_->control().fail(sentence);
+    }
+    throw RingError(sentence);
+  }
+
+  /// @param lengths  of the tensors to be cut in slices of `chunks` chunks
+  template <class MakeExecutor>
+  void run(OperationHeader::Kind kind, std::span<float> values, const std::vector<std::int64_t>& lengths,
+           std::int64_t chunks, const AllReduceOptions& options, MakeExecutor make_executor) {
+    if (link_) {
+      link_->control().require_intact();
+      const std::vector<Slice> slices = cut_slices(lengths, chunks, options.slice_chunk_values);
+      std::int64_t longest = 0;
+      for (const Slice& slice : slices) {
+        longest = std::max(longest, slice.chunk_values);
+      }
+      const auto slots = std::clamp<std::int64_t>(static_cast<std::int64_t>(slices.size()), 1, options.slices_in_flight);
+      std::vector<std::unique_ptr<SliceExecutor>> executors;
+      for (std::int64_t slot = 0; slot < slots; ++slot) {
+        executors.push_back(make_executor(SliceContext{options_.rank, options_.size, values, longest, statistics_}));
+      }
+      const bool is_coded = kind == OperationHeader::Kind::all_reduce_coded;
+      const OperationHeader header{.sequence = static_cast<std::uint64_t>(statistics_.operations),
+                                   .kind = kind,
+                                   .values = values.size(),
+                                   .code_hash = is_coded ? code_hash_ : 0,
+                                   .plan_hash = hash_plan(slices, options.slices_in_flight)};
+      run_pipeline(*link_, options_.rank, header, slices, executors, statistics_);
+      std::int64_t memory = static_cast<std::int64_t>(slices.capacity() * sizeof(Slice));
+      for (const auto& executor : executors) {
+        memory += executor->memory_bytes();
+      }
+      statistics_.extra_memory_bytes = std::max(statistics_.extra_memory_bytes, memory);
+    }
+    ++statistics_.operations;
+  }
+
+  CommunicatorOptions options_;
+  std::uint64_t code_hash_ = 0;
+  std::optional<RingLink> link_;
+  Statistics statistics_;
+};
+
+Communicator::Communicator(CommunicatorOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Communicator::~Communicator() = default;
+Communicator::Communicator(Communicator&&) noexcept = default;
+Communicator& Communicator::operator=(Communicator&&) noexcept = default;
+
+std::int64_t Communicator::rank() const noexcept { return impl_->options().rank; }
+std::int64_t Communicator::size() const noexcept { return impl_->options().size; }
+const std::optional<Code>& Communicator::code() const noexcept { return impl_->options().code; }
+const Statistics& Communicator::statistics() const noexcept { return impl_->statistics(); }
+
+void Communicator::all_reduce(std::span<float> values, const AllReduceOptions& options) {
+  impl_->all_reduce(values, options);
+}
+
+void Communicator::all_gather(std::span<const float> mine, std::span<float> all) { impl_->all_gather(mine, all); }
+
+void Communicator::barrier() { impl_->barrier(); }
+
+}  // namespace cerar

@@ -64,7 +64,7 @@ struct Statistics {
 
 struct AllReduceOptions {
   /// Nothing: coded if the communicator has a code, else exact.
-  std::optional<Algorithm> algorithm;
+  std::optional<Algorithm> algorithm = {};
   /// Lengths of the parameter tensors that make up the vector, in order; must sum to its length. Slices of the coded ring
   /// do not straddle them, so that a small tensor's relative error does not depend on a large neighbour (docs/theory.md,
   /// "Layers leak"). Empty: one tensor.

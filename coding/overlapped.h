@@ -1,0 +1,38 @@
+#pragma once
+
+#include "coding/cyclic.h"
+#include "coding/matrix.h"
+#include "coding/ring.h"
+#include "coding/ring_shape.h"
+
+namespace cerar {
+
+/// The overlapped code (docs/theory.md, eq. 15): in rounds 1 .. N every worker adds its first N chunks as the exact ring does (the
+/// head); while that ring drains, rounds N+1 .. L carry delta times a cyclic node code of the other c - N chunks (the tail)
+/// on the same messages. Floating point keeps the small tail's own precision once the head has been removed.
+///
+/// @param delta  the tail's scale against the head's
+/// @param eps    the tail's node spacing
+/// @return U_0 .. U_{N-1}, each L x c; head rows are zero on the tail's chunks and the other way round
+template <class Scalar>
+[[nodiscard]] Matrices<Scalar> overlapped_encoders(const RingShape& shape, const Scalar& delta, const Scalar& eps) {
+  validate(shape);
+  const std::int64_t workers = shape.workers;
+  const std::int64_t tail = shape.chunks - workers;
+  Matrices<Scalar> encoders;
+  for (std::int64_t worker = 0; worker < workers; ++worker) {
+    Matrix<Scalar> encoder = Matrix<Scalar>::Zero(shape.rounds(), shape.chunks);
+    for (std::int64_t round = 1; round <= shape.rounds(); ++round) {
+      if (round <= workers || tail == 0) {
+        encoder(round - 1, chain(worker, round, workers)) = Scalar(1);
+      } else {
+        encoder.row(round - 1).tail(tail) =
+            delta * cyclic_row<Scalar>(workers, tail, eps, worker, round - workers).transpose();
+      }
+    }
+    encoders.push_back(std::move(encoder));
+  }
+  return encoders;
+}
+
+}  // namespace cerar

@@ -1,0 +1,110 @@
+#include "coding/prediction.h"
+
+#include "coding/conditioning.h"
+#include "coding/received.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cerar {
+namespace {
+
+Eigen::MatrixXd received(const Code& code, std::int64_t worker) {
+  return received_matrix<double>(code.encoders, code.decoder, worker, code.first_kept_round);
+}
+
+/// Variance of the additions in decoding, per chunk: after the first product every partial sum rounds, and so does adding the
+/// own chunk (eq. 5).
+Eigen::VectorXd accumulation_variance(const Code& code, const Eigen::MatrixXd& kept, std::int64_t worker) {
+  const Eigen::MatrixXd& decoder = code.decoders[static_cast<std::size_t>(worker)];
+  const double rho = code.noise.correlation;
+  Eigen::VectorXd variance = Eigen::VectorXd::Zero(decoder.cols());
+  Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(kept.rows(), decoder.cols());
+  Eigen::VectorXi terms = Eigen::VectorXi::Zero(decoder.cols());
+  for (Eigen::Index m = 0; m < decoder.rows(); ++m) {
+    sum += kept.col(m) * decoder.row(m);
+    const Eigen::VectorXd now = signal_variance(sum, code.shape, rho);
+    for (Eigen::Index k = 0; k < decoder.cols(); ++k) {
+      if (decoder(m, k) != 0 && terms(k)++ > 0) {
+        variance(k) += now(k);
+      }
+    }
+  }
+  if (code.decoder == Decoder::own_exact) {
+    const double all = static_cast<double>(code.shape.workers);
+    for (Eigen::Index k = 0; k < decoder.cols(); ++k) {
+      variance(k) += terms(k) > 0 ? all * (1 + (all - 1) * rho) : 0;
+    }
+  }
+  return code.noise.eta * code.noise.eta * variance;
+}
+
+}  // namespace
+
+Code rounded_to_wire(const Code& code) {
+  Code rounded = code;
+  for (auto* matrices : {&rounded.encoders, &rounded.decoders}) {
+    for (Eigen::MatrixXd& matrix : *matrices) {
+      matrix = matrix.cast<float>().cast<double>().eval();
+    }
+  }
+  return rounded;
+}
+
+ErrorPrediction predict_error(const Code& given, NoiseEntry entry) {
+  validate(given);
+  const Code code = entry == NoiseEntry::operations ? rounded_to_wire(given) : given;
+  const RingShape& shape = code.shape;
+  const double rho = code.noise.correlation;
+  const double workers = static_cast<double>(shape.workers);
+  const double truth = workers * (1 + (workers - 1) * rho);  // variance of one value of the true sum
+  const NoiseSources sources = noise_sources(code.encoders, code.noise, entry);
+  ErrorPrediction prediction;
+  double squares = 0;
+  for (std::int64_t i = 0; i < shape.workers; ++i) {
+    const Eigen::MatrixXd kept = received(code, i);
+    const Eigen::MatrixXd& decoder = code.decoders[static_cast<std::size_t>(i)];
+    const Eigen::MatrixXd factor =
+        noise_factor(sources, kept, code.decoder, i, code.first_kept_round, code.noise, entry);
+    const Eigen::MatrixXd off = kept * decoder - decoding_target<double>(shape, code.decoder, i);
+    const Eigen::VectorXd deterministic = signal_variance(off, shape, rho);
+    Eigen::VectorXd noise = (factor * decoder).colwise().squaredNorm().transpose();
+    if (entry == NoiseEntry::operations) {
+      noise += accumulation_variance(code, kept, i);
+    }
+    const double relative_squared = (deterministic.sum() + noise.sum()) / (static_cast<double>(shape.chunks) * truth);
+    squares += relative_squared;
+    prediction.workers.push_back({deterministic.cwiseSqrt(), noise.cwiseSqrt(), std::sqrt(relative_squared)});
+  }
+  prediction.relative = std::sqrt(squares / workers);
+  return prediction;
+}
+
+Eigen::MatrixXd result_map(const Code& code, std::int64_t worker) {
+  validate(code);
+  Eigen::MatrixXd map = received(code, worker) * code.decoders[static_cast<std::size_t>(worker)];
+  if (code.decoder == Decoder::own_exact) {
+    map.middleRows(worker * code.shape.chunks, code.shape.chunks).setIdentity();
+  }
+  return map;
+}
+
+double phi(const Code& code) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < code.shape.workers; ++i) {
+    sum += (received(code, i) * code.decoders[static_cast<std::size_t>(i)] -
+            decoding_target<double>(code.shape, code.decoder, i))
+               .squaredNorm();
+  }
+  return sum;
+}
+
+double kappa_max(const Code& code) {
+  double largest = 1;  // also for a single worker, who decodes nothing
+  for (std::int64_t i = 0; i < code.shape.workers && code.shape.workers > 1; ++i) {
+    largest = std::max(largest, kappa2(received(code, i)));
+  }
+  return largest;
+}
+
+}  // namespace cerar

@@ -1,0 +1,331 @@
+#include "collective/launcher.h"
+
+#include "coding/error.h"
+#include "collective/deadline.h"
+#include "collective/socket.h"
+
+#include <fmt/core.h>
+#include <sodium.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <optional>
+
+extern char** environ;
+
+namespace cerar {
+
+namespace {
+
+/// A failed worker's fellows need a little longer than this to learn the cause and say it (collective/control.cpp).
+constexpr double kLastWordsSeconds = 5;
+constexpr double kTerminateSeconds = 3;
+constexpr std::size_t kLongestLine = 1 << 16;
+
+std::string random_hex(std::size_t bytes) {
+  if (sodium_init() < 0) {
+    throw Error("libsodium could not start: the system offers no random numbers");
+  }
+  std::vector<unsigned char> random(bytes);
+  randombytes_buf(random.data(), random.size());
+  std::string hex(2 * bytes + 1, '\0');
+  sodium_bin2hex(hex.data(), hex.size(), random.data(), random.size());
+  hex.pop_back();
+  return hex;
+}
+
+std::uint16_t free_port() { return local_endpoint(listen_on({"127.0.0.1", 0})).port; }
+
+std::array<Socket, 2> open_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+    throw Error(fmt::format("cannot open a pipe to a worker: {}", std::strerror(errno)));
+  }
+  return {Socket(ends[0]), Socket(ends[1])};
+}
+
+/// One end of a worker's output: collects bytes, hands on lines.
+class LineReader {
+ public:
+  LineReader(Socket end, std::int64_t rank, bool is_error) : end_(std::move(end)), rank_(rank), is_error_(is_error) {
+    fcntl(end_.descriptor(), F_SETFL, O_NONBLOCK);
+  }
+
+  [[nodiscard]] int descriptor() const noexcept { return end_.descriptor(); }
+
+  /// Reads what is there. Closes at the end of the stream.
+  template <class OnLine>
+  void drain(const OnLine& on_line) {
+    std::array<char, 4096> buffer;
+    while (end_.is_open()) {
+      const ssize_t got = read(end_.descriptor(), buffer.data(), buffer.size());
+      if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+      }
+      if (got <= 0) {
+        finish(on_line);
+        return;
+      }
+      text_.append(buffer.data(), static_cast<std::size_t>(got));
+      for (auto newline = text_.find('\n'); newline != std::string::npos; newline = text_.find('\n')) {
+        on_line(rank_, is_error_, std::string_view(text_).substr(0, newline));
+        text_.erase(0, newline + 1);
+      }
+      if (text_.size() > kLongestLine) {
+        on_line(rank_, is_error_, text_);
+        text_.clear();
+      }
+    }
+  }
+
+  template <class OnLine>
+  void finish(const OnLine& on_line) {
+    if (!text_.empty()) {
+      on_line(rank_, is_error_, text_);
+      text_.clear();
+    }
+    end_.close();
+  }
+
+ private:
+  Socket end_;
+  std::int64_t rank_;
+  bool is_error_;
+  std::string text_;
+};
+
+/// The signals this launcher waits for instead of being interrupted by; the old mask comes back at the end.
+class SignalQueue {
+ public:
+  SignalQueue() {
+    sigemptyset(&mask_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
+      sigaddset(&mask_, signal);
+    }
+    sigprocmask(SIG_BLOCK, &mask_, &before_);
+    queue_ = Socket(signalfd(-1, &mask_, SFD_NONBLOCK | SFD_CLOEXEC));
+  }
+  SignalQueue(const SignalQueue&) = delete;
+  SignalQueue& operator=(const SignalQueue&) = delete;
+  ~SignalQueue() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+  [[nodiscard]] int descriptor() const noexcept { return queue_.descriptor(); }
+  [[nodiscard]] const sigset_t& mask_before() const noexcept { return before_; }
+
+  [[nodiscard]] std::optional<int> next() const {
+    signalfd_siginfo info{};
+    if (read(queue_.descriptor(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) {
+      return std::nullopt;
+    }
+    return static_cast<int>(info.ssi_signo);
+  }
+
+ private:
+  sigset_t mask_{};
+  sigset_t before_{};
+  Socket queue_;
+};
+
+class Group {
+ public:
+  explicit Group(const LaunchOptions& options) : options_(options) {
+    base_ = {{"WORLD_SIZE", std::to_string(options.workers)},
+             {"LOCAL_WORLD_SIZE", std::to_string(options.workers)},
+             {"MASTER_ADDR", "127.0.0.1"},
+             {"MASTER_PORT", std::to_string(options.master_port != 0 ? options.master_port : free_port())},
+             {"TORCHELASTIC_RUN_ID", random_hex(8)},
+             {"CERAR_SECRET", random_hex(32)}};
+    // Workers share this host's cores: one thread each unless the user says otherwise, as torchrun does.
+    if (std::getenv("OMP_NUM_THREADS") == nullptr) {
+      base_.emplace("OMP_NUM_THREADS", "1");
+    }
+  }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  ~Group() { kill_all(SIGKILL); }
+
+  int run() {
+    for (std::int64_t rank = 0; rank < options_.workers; ++rank) {
+      start(rank);
+    }
+    while (!running_.empty()) {
+      wait_for_news();
+      while (const auto signal = signals_.next()) {
+        if (*signal != SIGCHLD) {
+          interrupt(*signal);
+        }
+      }
+      reap();
+      escalate();
+    }
+    for (LineReader& reader : readers_) {
+      reader.drain(options_.on_line);
+      reader.finish(options_.on_line);
+    }
+    return status_.value_or(0);
+  }
+
+ private:
+  void start(std::int64_t rank) {
+    const bool inherits = rank == 0 && options_.rank_0_inherits_output;
+    auto [out_read, out_write] = open_pipe();
+    auto [error_read, error_write] = open_pipe();
+    auto [exec_read, exec_write] = open_pipe();
+
+    // Everything that allocates happens before the fork.
+    auto variables = base_;
+    variables["RANK"] = variables["LOCAL_RANK"] = std::to_string(rank);
+    std::vector<std::string> environment;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      const std::string_view text(*entry);
+      if (!variables.contains(std::string(text.substr(0, text.find('='))))) {
+        environment.emplace_back(text);
+      }
+    }
+    for (const auto& [name, value] : variables) {
+      environment.push_back(fmt::format("{}={}", name, value));
+    }
+    std::vector<char*> environment_pointers = pointers(environment);
+    std::vector<std::string> command = options_.command;
+    std::vector<char*> command_pointers = pointers(command);
+
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child < 0) {
+      throw Error(fmt::format("cannot start worker {}: {}", rank, std::strerror(errno)));
+    }
+    if (child == 0) {
+      setpgid(0, 0);
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      sigprocmask(SIG_SETMASK, &signals_.mask_before(), nullptr);
+      const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+      dup2(nothing, STDIN_FILENO);
+      if (!inherits) {
+        dup2(out_write.descriptor(), STDOUT_FILENO);
+        dup2(error_write.descriptor(), STDERR_FILENO);
+      }
+      if (getppid() == parent) {
+        execvpe(command_pointers[0], command_pointers.data(), environment_pointers.data());
+      }
+      const int reason = errno;
+      [[maybe_unused]] const ssize_t told = write(exec_write.descriptor(), &reason, sizeof reason);
+      _exit(127);
+    }
+    setpgid(child, child);
+    running_[child] = rank;
+    exec_write.close();
+    int reason = 0;
+    if (read(exec_read.descriptor(), &reason, sizeof reason) == static_cast<ssize_t>(sizeof reason)) {
+      throw Error(fmt::format("cannot run '{}': {}", options_.command.front(), std::strerror(reason)));
+    }
+    if (!inherits) {
+      readers_.emplace_back(std::move(out_read), rank, false);
+      readers_.emplace_back(std::move(error_read), rank, true);
+    }
+  }
+
+  static std::vector<char*> pointers(std::vector<std::string>& strings) {
+    std::vector<char*> result;
+    for (std::string& string : strings) {
+      result.push_back(string.data());
+    }
+    result.push_back(nullptr);
+    return result;
+  }
+
+  void wait_for_news() {
+    std::vector<pollfd> entries = {{signals_.descriptor(), POLLIN, 0}};
+    for (const LineReader& reader : readers_) {
+      entries.push_back({reader.descriptor(), POLLIN, 0});
+    }
+    poll(entries.data(), entries.size(), next_step_ ? next_step_->poll_milliseconds() : -1);
+    for (LineReader& reader : readers_) {
+      reader.drain(options_.on_line);
+    }
+  }
+
+  void reap() {
+    for (;;) {
+      int state = 0;
+      const pid_t child = waitpid(-1, &state, WNOHANG);
+      if (child <= 0) {
+        return;
+      }
+      const auto worker = running_.find(child);
+      if (worker == running_.end()) {
+        continue;
+      }
+      const std::int64_t rank = worker->second;
+      running_.erase(worker);
+      const int status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
+      if (status != 0 && !status_) {
+        status_ = status;
+        options_.on_trouble(WIFSIGNALED(state)
+                                ? fmt::format("worker {} was ended by signal {} ({})", rank, WTERMSIG(state),
+                                              strsignal(WTERMSIG(state)))
+                                : fmt::format("worker {} ended with status {}", rank, status));
+        next_step_ = Deadline(kLastWordsSeconds);
+      }
+    }
+  }
+
+  void interrupt(int signal) {
+    // Asked twice, or the workers are being ended anyhow: no more patience.
+    if (interrupted_) {
+      kill_all(SIGKILL);
+      return;
+    }
+    interrupted_ = true;
+    kill_all(signal);
+    next_step_ = Deadline(kLastWordsSeconds);
+  }
+
+  void escalate() {
+    if (!next_step_ || !next_step_->passed()) {
+      return;
+    }
+    kill_all(terminated_ ? SIGKILL : SIGTERM);
+    terminated_ = true;
+    next_step_ = Deadline(kTerminateSeconds);
+  }
+
+  void kill_all(int signal) const {
+    for (const auto& [child, rank] : running_) {
+      kill(-child, signal);
+    }
+  }
+
+  const LaunchOptions& options_;
+  SignalQueue signals_;
+  std::map<std::string, std::string> base_;
+  std::map<pid_t, std::int64_t> running_;
+  std::vector<LineReader> readers_;
+  std::optional<int> status_;           ///< of the first worker that failed
+  std::optional<Deadline> next_step_;  ///< when the remaining workers are to be ended more firmly
+  bool interrupted_ = false;
+  bool terminated_ = false;
+};
+
+}  // namespace
+
+int launch(const LaunchOptions& options) {
+  if (options.workers < 1 || options.command.empty()) {
+    throw Error(fmt::format("cannot launch {} workers of {}; at least 1 worker and a program are needed",
+                            options.workers, options.command.empty() ? "nothing" : options.command.front()));
+  }
+  return Group(options).run();
+}
+
+}  // namespace cerar

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cerar {
+
+/// Starts one command as N local workers and looks after them.
+struct LaunchOptions {
+  std::int64_t workers = 1;          ///< N >= 1
+  std::vector<std::string> command;  ///< program, found through PATH, and its arguments
+  std::uint16_t master_port = 0;     ///< on 127.0.0.1; 0: a free one
+  /// Whether rank 0 writes straight to this process's output: its progress line then sees a terminal.
+  bool rank_0_inherits_output = false;
+  /// Takes every line the workers print, without its newline. Called in this thread.
+  std::function<void(std::int64_t rank, bool is_error, std::string_view line)> on_line;
+  /// Takes a sentence on each thing that went wrong with a worker.
+  std::function<void(std::string_view sentence)> on_trouble;
+};
+
+/// Runs the workers with torchrun's environment (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT,
+/// TORCHELASTIC_RUN_ID) and a fresh CERAR_SECRET, each in a process group of its own, and waits until all have ended.
+/// SIGINT, SIGTERM and SIGHUP are passed on. When a worker fails, the others get a few seconds to say what they saw, then
+/// SIGTERM, then SIGKILL; none outlives this process, not even when it is killed.
+/// @return 0, or the status of the first worker that failed (128 + signal if one ended it)
+/// @throws Error if the command cannot be run
+[[nodiscard]] int launch(const LaunchOptions& options);
+
+}  // namespace cerar

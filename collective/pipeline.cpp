@@ -1,0 +1,219 @@
+#include "collective/pipeline.h"
+
+#include "collective/stopwatch.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+namespace cerar {
+
+namespace {
+
+class Pipeline {
+ public:
+  Pipeline(RingLink& link, std::int64_t rank, const OperationHeader& header, std::span<const Slice> slices,
+           std::span<const std::unique_ptr<SliceExecutor>> executors, Statistics& statistics)
+      : link_(link),
+        rank_(rank),
+        header_(header),
+        slices_(slices),
+        statistics_(statistics),
+        rounds_(executors.front()->rounds()),
+        to_send_(count(slices), rounds_, count(executors)),
+        to_receive_(to_send_) {
+    for (const auto& executor : executors) {
+      slots_.push_back({*executor, static_cast<std::int64_t>(slots_.size()), false, 0, 0});
+    }
+  }
+
+  void run() {
+    for (Slot& slot : slots_) {
+      start_next_slice(slot);
+    }
+    while (!is_done()) {
+      const bool sent = send();
+      const bool received = receive();
+      if (!sent && !received) {
+        const Stopwatch watch(statistics_.wait_seconds);
+        link_.wait(header_out_sent_ < sizeof header_ || (!to_send_.at_end() && is_ready_to_send(*to_send_)),
+                   header_in_received_ < sizeof header_in_ || (!to_receive_.at_end() && is_ready_to_receive(*to_receive_)),
+                   [this] { return progress(); });
+      }
+    }
+  }
+
+ private:
+  /// A slot's present slice and how many of its rounds have wholly left and arrived.
+  struct Slot {
+    SliceExecutor& executor;
+    std::int64_t slice;
+    bool active;
+    std::int64_t sent;
+    std::int64_t received;
+  };
+
+  template <class Range>
+  static std::int64_t count(const Range& range) noexcept {
+    return static_cast<std::int64_t>(range.size());
+  }
+
+  [[nodiscard]] bool is_done() const noexcept {
+    return header_out_sent_ == sizeof header_ && header_in_received_ == sizeof header_in_ && to_send_.at_end() &&
+           to_receive_.at_end();
+  }
+
+  Slot& slot_of(const MessageOrder::Message& message) { return slots_[static_cast<std::size_t>(message.slot)]; }
+
+  bool is_ready_to_send(const MessageOrder::Message& message) {
+    const Slot& slot = slot_of(message);
+    return slot.active && slot.slice == message.slice && slot.received >= message.round - 1;
+  }
+
+  // See SliceExecutor: a round may arrive once the one before it has been worked on and has left.
+  bool is_ready_to_receive(const MessageOrder::Message& message) {
+    const Slot& slot = slot_of(message);
+    return slot.active && slot.slice == message.slice && slot.received == message.round - 1 &&
+           slot.sent >= message.round - 1;
+  }
+
+  void start_next_slice(Slot& slot) {
+    slot.sent = slot.received = 0;
+    slot.active = slot.slice < count(slices_);
+    if (slot.active) {
+      slot.executor.begin(slices_[static_cast<std::size_t>(slot.slice)]);
+    }
+  }
+
+  void leave_finished_slice(Slot& slot) {
+    if (slot.sent == rounds_ && slot.received == rounds_) {
+      slot.slice += count(slots_);
+      start_next_slice(slot);
+    }
+  }
+
+  bool send() {
+    std::array<std::span<const std::byte>, RingLink::kMostSpans> spans;
+    std::size_t used = 0;
+    if (header_out_sent_ < sizeof header_) {
+      spans[used++] = std::as_bytes(std::span(&header_, 1)).subspan(header_out_sent_);
+    }
+    std::size_t skip = first_sent_;  // bytes of the foremost message that have left already
+    for (MessageOrder order = to_send_; used < spans.size() && !order.at_end() && is_ready_to_send(*order); ++order) {
+      spans[used++] = std::as_bytes(slot_of(*order).executor.outgoing(order->round)).subspan(skip);
+      skip = 0;
+    }
+    if (used == 0) {
+      return false;
+    }
+    std::size_t moved = link_.send(std::span(spans).first(used));
+    if (moved == 0) {
+      return false;
+    }
+    const std::size_t header = std::min(moved, sizeof header_ - header_out_sent_);
+    header_out_sent_ += header;
+    statistics_.header_bytes += static_cast<std::int64_t>(header);
+    moved -= header;
+    statistics_.payload_bytes += static_cast<std::int64_t>(moved);
+    while (moved > 0) {
+      Slot& slot = slot_of(*to_send_);
+      const std::size_t rest = slot.executor.outgoing(to_send_->round).size_bytes() - first_sent_;
+      if (moved < rest) {
+        first_sent_ += moved;
+        return true;
+      }
+      moved -= rest;
+      first_sent_ = 0;
+      ++to_send_;
+      ++slot.sent;
+      ++statistics_.rounds;
+      leave_finished_slice(slot);
+    }
+    return true;
+  }
+
+  bool receive() {
+    if (header_in_received_ < sizeof header_in_) {
+      return receive_header();
+    }
+    std::array<std::span<std::byte>, RingLink::kMostSpans> spans;
+    std::size_t used = 0;
+    std::size_t skip = first_received_;
+    for (MessageOrder order = to_receive_; used < spans.size() && !order.at_end() && is_ready_to_receive(*order);
+         ++order) {
+      spans[used++] = std::as_writable_bytes(slot_of(*order).executor.incoming(order->round)).subspan(skip);
+      skip = 0;
+    }
+    if (used == 0) {
+      return false;
+    }
+    std::size_t moved = link_.receive(std::span(spans).first(used));
+    if (moved == 0) {
+      return false;
+    }
+    while (moved > 0) {
+      Slot& slot = slot_of(*to_receive_);
+      const std::int64_t round = to_receive_->round;
+      const std::size_t rest = slot.executor.incoming(round).size_bytes() - first_received_;
+      if (moved < rest) {
+        first_received_ += moved;
+        return true;
+      }
+      moved -= rest;
+      first_received_ = 0;
+      ++to_receive_;
+      slot.executor.received(round);
+      if (++slot.received == rounds_) {
+        slot.executor.finish();
+      }
+      leave_finished_slice(slot);
+    }
+    return true;
+  }
+
+  bool receive_header() {
+    const std::span<std::byte> rest = std::as_writable_bytes(std::span(&header_in_, 1)).subspan(header_in_received_);
+    const std::size_t moved = link_.receive(std::span(&rest, 1));
+    header_in_received_ += moved;
+    if (header_in_received_ == sizeof header_in_ && header_in_ != header_) {
+      link_.control().fail(describe_difference(header_, rank_, header_in_, link_.previous()));
+    }
+    return moved > 0;
+  }
+
+  [[nodiscard]] std::string progress() const {
+    if (header_in_received_ < sizeof header_in_) {
+      return "which that rank has not begun";
+    }
+    return to_receive_.at_end() ? std::string("sending the last messages")
+                                : fmt::format("slice {} of {}, round {} of {}", to_receive_->slice + 1, slices_.size(),
+                                              to_receive_->round, rounds_);
+  }
+
+  RingLink& link_;
+  std::int64_t rank_;
+  const OperationHeader& header_;
+  OperationHeader header_in_;
+  std::size_t header_out_sent_ = 0;
+  std::size_t header_in_received_ = 0;
+  std::span<const Slice> slices_;
+  Statistics& statistics_;
+  std::int64_t rounds_;
+  std::vector<Slot> slots_;
+  MessageOrder to_send_;
+  MessageOrder to_receive_;
+  std::size_t first_sent_ = 0;      ///< bytes of the foremost message in to_send_ that have left
+  std::size_t first_received_ = 0;  ///< bytes of the foremost message in to_receive_ that have arrived
+};
+
+}  // namespace
+
+void run_pipeline(RingLink& link, std::int64_t rank, const OperationHeader& header, std::span<const Slice> slices,
+                  std::span<const std::unique_ptr<SliceExecutor>> executors, Statistics& statistics) {
+  link.begin_operation(to_string(header));
+  Pipeline(link, rank, header, slices, executors, statistics).run();
+}
+
+}  // namespace cerar

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "coding/code.h"
+#include "collective/communicator.h"
+#include "collective/slices.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace cerar {
+
+/// One rank's part in one protocol on one slice after another: the local work between the messages. The pipeline
+/// (collective/pipeline.h) moves the bytes. The calls for a slice come in this order:
+///
+///     begin(slice)
+///     for t = 1 .. rounds():  incoming(t) is filled;  received(t)
+///     finish()
+///
+/// outgoing(1) may be sent from begin() on and outgoing(t + 1) from received(t) on; outgoing(t) must have left before
+/// incoming(t + 1) is filled, and all of them before the next begin().
+class SliceExecutor {
+ public:
+  SliceExecutor() = default;
+  SliceExecutor(const SliceExecutor&) = delete;
+  SliceExecutor& operator=(const SliceExecutor&) = delete;
+  virtual ~SliceExecutor() = default;
+
+  [[nodiscard]] virtual std::int64_t rounds() const noexcept = 0;
+  /// Starts on `slice` of the vector and prepares outgoing(1).
+  virtual void begin(const Slice& slice) = 0;
+  [[nodiscard]] virtual std::span<const float> outgoing(std::int64_t round) const = 0;
+  /// Where round `round`'s message goes; as long as the predecessor's outgoing(round).
+  [[nodiscard]] virtual std::span<float> incoming(std::int64_t round) = 0;
+  virtual void received(std::int64_t round) = 0;
+  /// Puts the sum into the vector.
+  virtual void finish() = 0;
+  [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept = 0;
+};
+
+/// What an executor works on and reports to. The referenced objects outlive it.
+struct SliceContext {
+  std::int64_t rank = 0;
+  std::int64_t size = 1;
+  std::span<float> values;           ///< the caller's vector, summed in place
+  std::int64_t longest_message = 0;  ///< p of the longest slice: buffers are allocated once
+  Statistics& statistics;
+};
+
+/// The ring all-reduce: reduce-scatter in rounds 1 .. N-1, all-gather in rounds N .. 2N-2; c = N chunks.
+[[nodiscard]] std::unique_ptr<SliceExecutor> make_exact_executor(const SliceContext& context);
+
+/// Every rank's slice goes once round the ring in N-1 rounds; messages are whole slices, c = 1.
+[[nodiscard]] std::unique_ptr<SliceExecutor> make_naive_executor(const SliceContext& context);
+
+/// All-gather: `context.values` is the N ranks' vectors one after the other, the own one in place; slices cut one of them.
+[[nodiscard]] std::unique_ptr<SliceExecutor> make_gather_executor(const SliceContext& context);
+
+/// The paper's protocol with `code`, which outlives the executor; agrees to the bit with reference_all_reduce<float>.
+[[nodiscard]] std::unique_ptr<SliceExecutor> make_coded_executor(const SliceContext& context, const Code& code);
+
+}  // namespace cerar

@@ -1,0 +1,149 @@
+#include "experiments/bench/bench.h"
+
+#include "experiments/bench/check.h"
+#include "experiments/bench/inputs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <chrono>
+#include <stdexcept>
+
+namespace cerar::bench {
+
+namespace {
+
+/// Every rank's number, in rank order. Doubles travel as their bits.
+std::vector<double> gather(Communicator& communicator, double mine) {
+  const auto halves = std::bit_cast<std::array<float, 2>>(mine);
+  std::vector<float> all(2 * static_cast<std::size_t>(communicator.size()));
+  communicator.all_gather(halves, all);
+  std::vector<double> numbers;
+  for (std::size_t k = 0; k < all.size(); k += 2) {
+    numbers.push_back(std::bit_cast<double>(std::array{all[k], all[k + 1]}));
+  }
+  return numbers;
+}
+
+double largest(Communicator& communicator, double mine) {
+  return std::ranges::max(gather(communicator, mine));
+}
+
+std::vector<double> time_repetitions(Communicator& communicator, Algorithm algorithm, const std::vector<float>& input,
+                                     std::vector<float>& values, const BenchOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> seconds;
+  for (std::int64_t k = -options.warmup; k < options.iterations; ++k) {
+    values = input;
+    communicator.barrier();
+    const auto start = Clock::now();
+    communicator.all_reduce(values, {.algorithm = algorithm});
+    const double mine = std::chrono::duration<double>(Clock::now() - start).count();
+    if (k >= 0) {
+      seconds.push_back(largest(communicator, mine));
+    }
+  }
+  std::ranges::sort(seconds);
+  return seconds;
+}
+
+std::int64_t parse_bytes(std::string_view text, const std::string& whole) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  const std::string_view units = "KMG";
+  std::int64_t scale = 1;
+  if (unit.size() == 1 && units.find(unit[0]) != std::string_view::npos) {
+    scale = std::int64_t{1} << (10 * (units.find(unit[0]) + 1));
+    unit = {};
+  }
+  if (error != std::errc() || !unit.empty() || number < 0 || number > (std::int64_t{1} << 40) / scale) {
+    throw std::invalid_argument(fmt::format(
+        "'{}' in the sizes '{}' is no size; sizes look like 4K:64M, 4K:64M:2 or 1000,64K,1M (bytes)", text, whole));
+  }
+  return number * scale;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) {
+      return parts;
+    }
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace
+
+BenchRow run_bench(Communicator& communicator, Algorithm algorithm, std::int64_t count, const BenchOptions& options) {
+  if (count < 0 || options.warmup < 0 || options.iterations < 1) {
+    throw std::invalid_argument(fmt::format("{} values, {} warm-ups and {} iterations: none may be negative, and one "
+                                            "iteration is the least",
+                                            count, options.warmup, options.iterations));
+  }
+  const std::int64_t workers = communicator.size();
+  std::vector<float> input(static_cast<std::size_t>(count));
+  std::vector<float> values;
+  BenchRow row{.algorithm = algorithm, .workers = workers, .count = count, .size_bytes = 4 * count};
+
+  fill_input(InputSet::integers, options.seed, communicator.rank(), 0, input);
+  values = input;
+  const Statistics before = communicator.statistics();
+  communicator.all_reduce(values, {.algorithm = algorithm});
+  const Statistics after = communicator.statistics();
+  row.wire_bytes = static_cast<std::int64_t>(
+      largest(communicator, static_cast<double>(after.payload_bytes + after.header_bytes - before.payload_bytes -
+                                                before.header_bytes)));
+  const ResultCheck check(algorithm, communicator.code(), communicator.rank(), workers);
+  const std::int64_t wrong = check.count_wrong(values, options.seed, AllReduceOptions{}.slice_chunk_values);
+  for (const double number : gather(communicator, static_cast<double>(wrong))) {
+    row.wrong += static_cast<std::int64_t>(number);
+  }
+
+  fill_input(InputSet::gradients, options.seed, communicator.rank(), 0, input);
+  const std::vector<double> seconds = time_repetitions(communicator, algorithm, input, values, options);
+  row.rel_l2 = largest(communicator, relative_error(values, options.seed, workers));
+  row.rank_div = rank_divergence(communicator, values);
+
+  const std::size_t middle = seconds.size() / 2;
+  const double median = seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
+  row.time_us = 1e6 * median;
+  row.time_min_us = 1e6 * seconds.front();
+  row.time_max_us = 1e6 * seconds.back();
+  row.algbw_gbps = 1e-9 * static_cast<double>(row.size_bytes) / median;
+  row.busbw_gbps = row.algbw_gbps * 2 * static_cast<double>(workers - 1) / static_cast<double>(workers);
+  return row;
+}
+
+std::vector<std::int64_t> parse_sizes(const std::string& text) {
+  std::vector<std::int64_t> bytes;
+  const std::vector<std::string_view> range = split(text, ':');
+  if (range.size() == 1) {
+    for (const std::string_view part : split(text, ',')) {
+      bytes.push_back(parse_bytes(part, text));
+    }
+  } else {
+    const std::int64_t least = parse_bytes(range[0], text);
+    const std::int64_t most = parse_bytes(range[1], text);
+    const std::int64_t factor = range.size() > 2 ? parse_bytes(range[2], text) : 4;
+    if (range.size() > 3 || least < 1 || most < least || factor < 2) {
+      throw std::invalid_argument(fmt::format(
+          "the sizes '{}' are no MIN:MAX[:FACTOR]; MIN is at least 1, MAX not less than MIN, FACTOR at least 2", text));
+    }
+    for (std::int64_t size = least; size < most; size *= factor) {
+      bytes.push_back(size);
+    }
+    bytes.push_back(most);
+  }
+  for (std::int64_t& size : bytes) {
+    size = (size + 3) / 4;
+  }
+  return bytes;
+}
+
+}  // namespace cerar::bench

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "collective/communicator.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace cerar::bench {
+
+/// Counts wrong results of an all-reduce of InputSet::integers: values that differ from what the algorithm must give by more
+/// than rounding. For the exact and the naive ring that is the sum itself, to the bit. For a code it is its linear map
+/// (coding/prediction.h) evaluated in double, within `kNoiseMargin` times the noise predicted for the value's chunk: the
+/// code's own error does not count as wrong, anything else does.
+class ResultCheck {
+ public:
+  /// Standard deviations of predicted noise within which a value counts as right; rounding of 2^24 values stays within 7.
+  static constexpr double kNoiseMargin = 12;
+
+  /// @param code  for Algorithm::coded, else ignored
+  ResultCheck(Algorithm algorithm, const std::optional<Code>& code, std::int64_t rank, std::int64_t workers);
+
+  /// @param result   this rank's whole result of one tensor
+  /// @param slice_chunk_values  q, as the operation had it
+  [[nodiscard]] std::int64_t count_wrong(std::span<const float> result, std::uint64_t seed,
+                                         std::int64_t slice_chunk_values) const;
+
+ private:
+  [[nodiscard]] std::int64_t count_wrong_sums(std::span<const float> result, std::uint64_t seed) const;
+
+  std::int64_t rank_;
+  std::int64_t workers_;
+  std::int64_t chunks_ = 0;       ///< c; 0 for the exact sum
+  Eigen::MatrixXd map_;           ///< E_i, (N c) x c
+  Eigen::VectorXd noise_;         ///< standard deviation by chunk, for inputs of unit variance
+};
+
+/// ||result - sum||_2 / ||sum||_2 against the sum of InputSet::gradients, formed in double.
+[[nodiscard]] double relative_error(std::span<const float> result, std::uint64_t seed, std::int64_t workers);
+
+/// The largest ||x_r - x_0|| / ||x_0|| over the ranks, x_r being rank r's `result`; gathered in blocks.
+[[nodiscard]] double rank_divergence(Communicator& communicator, std::span<const float> result);
+
+}  // namespace cerar::bench
