@@ -3,7 +3,6 @@
 #include "cli/commands.h"
 #include "cli/launch.h"
 #include "coding/atomic_file.h"
-#include "coding/code_file.h"
 #include "version.h"
 
 #include <fmt/core.h>
@@ -21,7 +20,7 @@ namespace cerar::cli {
 namespace {
 
 struct Options {
-  std::int64_t workers = 0;
+  std::optional<std::int64_t> workers;
   std::string code_file;
   std::vector<std::string> algorithms;
   std::string sizes = "4K:64M";
@@ -121,20 +120,20 @@ std::vector<Algorithm> chosen_algorithms(const Options& options, bool has_code) 
 
 int run(const Options& options) {
   const std::vector<std::int64_t> counts = bench::parse_sizes(options.sizes);
-  std::optional<Code> code;
+  RingPlace place = ring_place(options.workers);
   if (!options.code_file.empty()) {
-    code = read_code_file(options.code_file);
+    place.options.code = read_code_for(options.code_file, place.options.size);
   }
-  const std::vector<Algorithm> algorithms = chosen_algorithms(options, code.has_value());
-
-  std::optional<CommunicatorOptions> place = options_from_environment();
-  if (!place && options.workers > 1) {
-    return run_as_group(options.workers);
+  const std::vector<Algorithm> algorithms = chosen_algorithms(options, place.options.code.has_value());
+  if (!place.is_launched && place.options.size > 1) {
+    if (!options.json_file.empty()) {
+      require_writable(options.json_file);
+    }
+    return run_as_group(place.options.size);
   }
-  CommunicatorOptions communicator_options = place.value_or(CommunicatorOptions{});
-  communicator_options.timeout_seconds = options.timeout_seconds;
-  communicator_options.code = code;
-  Communicator communicator(std::move(communicator_options));
+  place.options.timeout_seconds = options.timeout_seconds;
+  Communicator communicator(std::move(place.options));
+  const std::optional<Code>& code = communicator.code();
 
   const bool is_reporter = communicator.rank() == 0;
   std::optional<Report> report;

@@ -1,28 +1,90 @@
-#include "cli/commands.h"
-#include "coding/code_file.h"
 #include "optimize/fit.h"
 
+#include "cli/code_report.h"
+#include "cli/commands.h"
+#include "coding/atomic_file.h"
+#include "coding/code_file.h"
+#include "optimize/family.h"
+
 #include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <memory>
+#include <stdexcept>
+#include <string>
 
 namespace cerar::cli {
+namespace {
+
+struct FitArguments {
+  FitProblem problem;
+  FitOptions options;
+  std::string decoder = "own-exact";
+  std::string output;
+  bool json = false;
+};
+
+void run(FitArguments& arguments) {
+  if (arguments.decoder != "own-exact" && arguments.decoder != "paper") {
+    throw std::invalid_argument(
+        fmt::format("decoder \"{}\" is unknown; the known ones are own-exact and paper", arguments.decoder));
+  }
+  arguments.problem.decoder = arguments.decoder == "paper" ? Decoder::paper : Decoder::own_exact;
+  if (!arguments.output.empty()) {
+    require_writable(arguments.output);
+  }
+  const FitResult result = fit(arguments.problem, arguments.options);
+  if (!arguments.output.empty()) {
+    write_code_file(result.code, arguments.output);
+  }
+  const CodeReport report = make_report(result.code);
+  if (arguments.json) {
+    nlohmann::ordered_json object = report_json(result.code, report);
+    object["evaluations"] = result.evaluations;
+    object["seconds"] = result.seconds;
+    object["file"] =
+        arguments.output.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(arguments.output);
+    fmt::print("{}\n", object.dump(2));
+    return;
+  }
+  fmt::print("{}  {:<26}{} codes tried in {:.2f} s\n", report_text(result.code, report), "fit", result.evaluations,
+             result.seconds);
+  fmt::print("  {:<26}{}\n", "file",
+             arguments.output.empty() ? "none (give -o FILE to keep the code)" : arguments.output);
+}
+
+}  // namespace
 
 void add_fit(CLI::App& app) {
-  CLI::App* fit_app = app.add_subcommand("fit", "Find a code for N workers and c chunks and write it to a file");
-  auto problem = std::make_shared<FitProblem>();
-  auto output = std::make_shared<std::string>();
-  fit_app->add_option("--workers", problem->shape.workers)->required();
-  fit_app->add_option("--chunks", problem->shape.chunks)->required();
-  fit_app->add_option("--construction", problem->construction);
-  fit_app->add_option("-o,--output", *output);
-  fit_app->callback([=] {
-    const FitResult result = fit(*problem);
-    fmt::print("predicted relative error {:.4f} %\n", 100 * result.code.predicted_relative_error);
-    if (!output->empty()) {
-      write_code_file(result.code, *output);
-    }
-  });
+  CLI::App* command = app.add_subcommand("fit", "Find a code for a ring of workers and write it to a file");
+  auto arguments = std::make_shared<FitArguments>();
+  FitProblem& problem = arguments->problem;
+  command->add_option("--workers", problem.shape.workers, "N, workers on the ring")->required();
+  command->add_option("--chunks", problem.shape.chunks, "c >= N, chunks the gradient is cut in; 3 N is a good choice")
+      ->required();
+  command
+      ->add_option("--construction", problem.construction,
+                   fmt::format("one of {}", fmt::join(construction_names(), ", ")))
+      ->capture_default_str();
+  command
+      ->add_option("--wire", problem.wire,
+                   fmt::format("what the words on the wire are: {}", fmt::join(wire_names(), ", ")))
+      ->capture_default_str();
+  command->add_option("--correlation", problem.correlation, "rho in [0, 1) between the workers' gradients")
+      ->capture_default_str();
+  command->add_option("--decoder", arguments->decoder, "own-exact or paper")->capture_default_str();
+  command->add_option(
+      "--first-kept-round", problem.first_kept_round,
+      "f: vectors received from this round on are kept; 1 is the full window, N - 1 the paper's c vectors");
+  command->add_option("--seed", arguments->options.seed, "of the random matrices of mpc")->capture_default_str();
+  command->add_option("-o,--output", arguments->output, "code file to write; without it the code is only reported");
+  command->add_flag("--json", arguments->json, "print one JSON object instead of the table");
+  command->footer(
+      "Example: cerar fit --workers 4 --chunks 12 -o code.json\n"
+      "Finds the construction's free parameters for the least predicted error on that wire, and the best decoder with "
+      "them.");
+  command->callback([arguments] { run(*arguments); });
 }
 
 }  // namespace cerar::cli

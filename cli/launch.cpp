@@ -1,6 +1,7 @@
 #include "cli/launch.h"
 
 #include "cli/commands.h"
+#include "coding/code_file.h"
 #include "collective/launcher.h"
 
 #include <fmt/core.h>
@@ -36,6 +37,29 @@ std::vector<std::string> own_arguments() {
 
 
 }  // namespace
+
+RingPlace ring_place(std::optional<std::int64_t> workers) {
+  const std::optional<CommunicatorOptions> environment = options_from_environment();
+  if (!environment) {
+    RingPlace alone;
+    alone.options.size = workers.value_or(1);
+    return alone;
+  }
+  if (workers && *workers != environment->size) {
+    throw Error(fmt::format("--workers is {} but the environment's WORLD_SIZE is {}; leave out --workers", *workers,
+                            environment->size));
+  }
+  return {*environment, true};
+}
+
+Code read_code_for(const std::string& file, std::int64_t workers) {
+  Code code = read_code_file(file);
+  if (code.shape.workers != workers) {
+    throw Error(fmt::format("{} is a code for {} workers and this job has {}; fit one with 'cerar fit --workers {}'",
+                            file, code.shape.workers, workers, workers));
+  }
+  return code;
+}
 
 int run_as_group(std::int64_t workers) {
   LaunchOptions options;

@@ -81,11 +81,11 @@ void flush_folder(const std::filesystem::path& folder) {
   }
 }
 
-}  // namespace
-
-void write_file_atomically(const std::filesystem::path& path, std::string_view contents) {
+/// The file behind `path`, links followed, once it is sure that one could be there.
+std::filesystem::path writable_target(const std::filesystem::path& path) {
   std::error_code error;
-  std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+  std::filesystem::path target =
+      path.empty() ? path : std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
   if (error || path.empty()) {
     fail(path, error ? error.message() : "the path is empty");
   }
@@ -96,6 +96,15 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
   if (!std::filesystem::is_directory(target.parent_path(), error)) {
     fail(path, fmt::format("there is no folder {}", target.parent_path().string()));
   }
+  return target;
+}
+
+}  // namespace
+
+void require_writable(const std::filesystem::path& path) { const TemporaryFile probe(writable_target(path)); }
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view contents) {
+  const std::filesystem::path target = writable_target(path);
   TemporaryFile file(target);
   file.write(contents);
   file.rename_to_target();

@@ -21,9 +21,8 @@ void check_matrix(const Eigen::MatrixXd& matrix, std::string_view name, std::siz
   for (Eigen::Index column = 0; column < columns; ++column) {
     for (Eigen::Index row = 0; row < rows; ++row) {
       if (!std::isfinite(matrix(row, column))) {
-        throw std::invalid_argument(
-            fmt::format("{}[{}][{}][{}] is {}; every entry must be finite", name, worker, row, column,
-                        matrix(row, column)));
+        throw std::invalid_argument(fmt::format("{}[{}][{}][{}] is {}; every entry must be finite", name, worker, row,
+                                                column, matrix(row, column)));
       }
     }
   }
@@ -84,12 +83,11 @@ void validate(const Code& code) {
       throw std::invalid_argument("the paper's decoder needs at least 2 workers; take own-exact decoding");
     }
     if (first != last_full) {
-      throw std::invalid_argument(
-          fmt::format("first_kept_round is {}; the paper's decoder has {}", first, last_full));
+      throw std::invalid_argument(fmt::format("first_kept_round is {}; the paper's decoder has {}", first, last_full));
     }
   } else if (first < 1 || first > last_full) {
-    throw std::invalid_argument(fmt::format("first_kept_round is {}; it must be from 1 (full window) to {}", first,
-                                            last_full));
+    throw std::invalid_argument(
+        fmt::format("first_kept_round is {}; it must be from 1 (full window) to {}", first, last_full));
   }
   check_matrices(code.encoders, "U", code.shape, code.shape.rounds());
   check_matrices(code.decoders, "R", code.shape, code.kept());

@@ -181,9 +181,9 @@ json parse(const std::filesystem::path& path, const std::string& text) {
     }
     return document;
   } catch (const json::exception& error) {
-    throw FileError(fmt::format(
-        "{}: {} is no valid JSON: {}; the file is truncated or was edited: fit the code again", path.string(),
-        last_field.empty() ? "its beginning" : "field " + last_field, error.what()));
+    throw FileError(fmt::format("{}: {} is no valid JSON: {}; the file is truncated or was edited: fit the code again",
+                                path.string(), last_field.empty() ? "its beginning" : "field " + last_field,
+                                error.what()));
   }
 }
 
@@ -218,8 +218,7 @@ void read_description(const Reader& reader, Code& code) {
   code.noise.wire = reader.text(reader.field(noise, "wire", "noise.wire"), "noise.wire");
   code.noise.eta = reader.number(reader.field(noise, "eta", "noise.eta"), "noise.eta");
   code.noise.correlation = reader.number(reader.field(noise, "correlation", "noise.correlation"), "noise.correlation");
-  code.predicted_relative_error =
-      reader.number(reader.field("predicted_relative_error"), "predicted_relative_error");
+  code.predicted_relative_error = reader.number(reader.field("predicted_relative_error"), "predicted_relative_error");
 }
 
 }  // namespace
@@ -227,8 +226,7 @@ void read_description(const Reader& reader, Code& code) {
 void write_code_file(const Code& code, const std::filesystem::path& path) {
   validate(code);
   const json parameters = code.construction.parameters;
-  const json noise = {
-      {"wire", code.noise.wire}, {"eta", code.noise.eta}, {"correlation", code.noise.correlation}};
+  const json noise = {{"wire", code.noise.wire}, {"eta", code.noise.eta}, {"correlation", code.noise.correlation}};
   std::string text = "{\n";
   const auto add = [&](std::string_view name, const std::string& value, bool last = false) {
     text += fmt::format("  \"{}\": {}{}\n", name, value, last ? "" : ",");

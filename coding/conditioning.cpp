@@ -20,10 +20,11 @@ Eigen::VectorXd singular_values(const Eigen::MatrixXd& matrix) {
   double unused = 0;
   const auto rows = static_cast<lapack_int>(work.rows());
   const auto columns = static_cast<lapack_int>(work.cols());
-  const lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', rows, columns, work.data(), rows, values.data(),
-                                         &unused, 1, &unused, 1);
+  const lapack_int info =
+      LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', rows, columns, work.data(), rows, values.data(), &unused, 1, &unused, 1);
   if (info != 0) {
-    throw std::runtime_error(fmt::format("LAPACK's dgesdd failed with info = {} on a {} x {} matrix", info, rows, columns));
+    throw std::runtime_error(
+        fmt::format("LAPACK's dgesdd failed with info = {} on a {} x {} matrix", info, rows, columns));
   }
   return values;
 }

@@ -19,8 +19,8 @@ template <class Scalar>
   return copies == 1 ? Scalar(0) : Scalar(2 * copy - (copies - 1)) / Scalar(copies - 1);
 }
 
-/// One invariant block of T and S: the root exp(2 pi i k / N) and its copy's offset x. A `pair` is 2 x 2 (the root with its
-/// conjugate, or +x with -x on a real root), otherwise 1 x 1.
+/// One invariant block of T and S: the root exp(2 pi i k / N) and its copy's offset x. A `pair` is 2 x 2 (the root with
+/// its conjugate, or +x with -x on a real root), otherwise 1 x 1.
 template <class Scalar>
 struct NodeBlock {
   std::int64_t root = 0;  ///< k in [0, N)
@@ -28,8 +28,8 @@ struct NodeBlock {
   bool pair = false;
 };
 
-/// Extra roots for c mod N = s chunks: s residues spread evenly over the circle and closed under conjugation (k and N - k);
-/// of each conjugate pair only the one below N / 2 is listed.
+/// Extra roots for c mod N = s chunks: s residues spread evenly over the circle and closed under conjugation (k and N -
+/// k); of each conjugate pair only the one below N / 2 is listed.
 [[nodiscard]] inline std::vector<std::int64_t> extra_roots(std::int64_t workers, std::int64_t rest) {
   std::vector<std::int64_t> roots;
   for (std::int64_t j = 0; j < (rest + 1) / 2; ++j) {
@@ -66,8 +66,8 @@ template <class Scalar>
   return blocks;
 }
 
-/// (cos, sin) of 2 pi turns / N + rest. Whole quarter turns are swapped in, not multiplied, so that with rest = 0 what is zero is
-/// exactly zero: the executors skip zero coefficients.
+/// (cos, sin) of 2 pi turns / N + rest. Whole quarter turns are swapped in, not multiplied, so that with rest = 0 what
+/// is zero is exactly zero: the executors skip zero coefficients.
 template <class Scalar>
 [[nodiscard]] std::pair<Scalar, Scalar> cos_sin(std::int64_t turns, std::int64_t workers, const Scalar& rest) {
   using std::cos;
@@ -89,14 +89,14 @@ template <class Scalar>
   }
 }
 
-/// u_{worker,time} of the cyclic node code: b S^t T^w, S = exp(eps H / N) T^T (docs/theory.md, eq. 14). `time` may be any integer:
-/// a shift of it is an orthogonal change of basis.
+/// u_{worker,time} of the cyclic node code: b S^t T^w, S = exp(eps H / N) T^T (docs/theory.md, eq. 14). `time` may be
+/// any integer: a shift of it is an orthogonal change of basis.
 ///
-/// If N divides c the row is written in the basis in which T permutes the chains: only the c / N chunks j N + m of chain
-/// m = (t - 1 - w) mod N are nonzero, and the phase pi / 4 makes all of them weigh alike. Otherwise it is dense.
+/// If N divides c the row is written in the basis in which T permutes the chains: only the c / N chunks j N + m of
+/// chain m = (t - 1 - w) mod N are nonzero, and the phase pi / 4 makes all of them weigh alike. Otherwise it is dense.
 template <class Scalar>
-[[nodiscard]] Vector<Scalar> cyclic_row(std::int64_t workers, std::int64_t chunks, const Scalar& eps, std::int64_t worker,
-                                        std::int64_t time) {
+[[nodiscard]] Vector<Scalar> cyclic_row(std::int64_t workers, std::int64_t chunks, const Scalar& eps,
+                                        std::int64_t worker, std::int64_t time) {
   using std::sqrt;
   const bool by_chain = chunks % workers == 0;
   const std::int64_t copies = chunks / workers;
@@ -124,8 +124,8 @@ template <class Scalar>
   return row;
 }
 
-/// The cyclic node code (docs/theory.md, eq. 14): U_w = U_0 T^w with T^N = I, so there is no seam between workers that have
-/// wrapped round the ring and workers that have not.
+/// The cyclic node code (docs/theory.md, eq. 14): U_w = U_0 T^w with T^N = I, so there is no seam between workers that
+/// have wrapped round the ring and workers that have not.
 /// @param eps  how far apart the copies of a root are
 /// @return U_0 .. U_{N-1}, each L x c
 template <class Scalar>

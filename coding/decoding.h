@@ -15,7 +15,8 @@ namespace cerar {
 /// C^{1/2} (x) I_c times `blocks`: C = (1 - rho) I + rho 1 1^T mixes the workers' row blocks (docs/theory.md, eq. 8).
 /// @param blocks  (N c) x any
 template <class Scalar>
-[[nodiscard]] Matrix<Scalar> correlate(const Matrix<Scalar>& blocks, const RingShape& shape, const Scalar& correlation) {
+[[nodiscard]] Matrix<Scalar> correlate(const Matrix<Scalar>& blocks, const RingShape& shape,
+                                       const Scalar& correlation) {
   using std::sqrt;
   if (correlation == Scalar(0)) {
     return blocks;
@@ -73,9 +74,9 @@ struct BestDecoder {
   Scalar squared_error = 0;  ///< the minimum that R attains
 };
 
-/// argmin_R || C^{1/2} (M R - T) ||_F^2 + || F R ||_F^2 (docs/theory.md, eq. 12), by Householder QR of the stacked matrix: normal
-/// equations would square a condition number that reaches 1e9. Chains that share nothing are solved apart, so that R is exactly
-/// zero between them.
+/// argmin_R || C^{1/2} (M R - T) ||_F^2 + || F R ||_F^2 (docs/theory.md, eq. 12), by Householder QR of the stacked
+/// matrix: normal equations would square a condition number that reaches 1e9. Chains that share nothing are solved
+/// apart, so that R is exactly zero between them.
 ///
 /// @param received  M, (N c) x kept
 /// @param noise     F, any x kept; may have no rows

@@ -11,8 +11,8 @@
 namespace cerar {
 namespace {
 
-/// Variance of the rounding of sum_k u_k x_k (eq. 1) in units of eta^2: a product rounds unless its coefficient is a power of two,
-/// and so does every addition after the first product.
+/// Variance of the rounding of sum_k u_k x_k (eq. 1) in units of eta^2: a product rounds unless its coefficient is a
+/// power of two, and so does every addition after the first product.
 double encoding_variance(const Eigen::VectorXd& coefficients) {
   double variance = 0;
   double sum = 0;
@@ -107,8 +107,8 @@ class Factor {
   }
 
   [[nodiscard]] Eigen::MatrixXd matrix() const {
-    Eigen::MatrixXd factor = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(rows_.size()),
-                                                   static_cast<Eigen::Index>(messages_.size()));
+    Eigen::MatrixXd factor =
+        Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(rows_.size()), static_cast<Eigen::Index>(messages_.size()));
     Eigen::Index row = 0;
     for (const auto& [columns, variance] : rows_) {
       factor(row++, columns).setConstant(std::sqrt(variance));
@@ -143,7 +143,8 @@ NoiseSources noise_sources(const Matrices<double>& encoders, const NoiseModel& n
       }
       sources.encoding(i, t - 1) =
           eta_squared * encoding_variance(encoders[static_cast<std::size_t>(i)].row(t - 1).transpose());
-      const bool both = variance(i, t, 1) > 0 && t > 1 && variance(i - 1, t - 1, workers - 1) > 0;  // delta_{i,t}, o_{i,t-1}
+      const bool both =
+          variance(i, t, 1) > 0 && t > 1 && variance(i - 1, t - 1, workers - 1) > 0;  // delta_{i,t}, o_{i,t-1}
       sources.adding(i, t - 1) = both ? eta_squared * sent : 0;
       const bool removes = t >= workers && variance(i, t - workers + 1, 1) > 0;
       sources.removing(i, t - 1) = removes ? eta_squared * variance(i - 1, t, workers - 1) : 0;  // o_{i,t}
@@ -156,8 +157,7 @@ Eigen::VectorXd signal_variance(const Eigen::MatrixXd& combinations, const RingS
   Eigen::VectorXd variance(combinations.cols());
   for (Eigen::Index column = 0; column < combinations.cols(); ++column) {
     const Eigen::Map<const Eigen::MatrixXd> blocks(combinations.col(column).data(), shape.chunks, shape.workers);
-    variance(column) =
-        (1 - correlation) * blocks.squaredNorm() + correlation * blocks.rowwise().sum().squaredNorm();
+    variance(column) = (1 - correlation) * blocks.squaredNorm() + correlation * blocks.rowwise().sum().squaredNorm();
   }
   return variance;
 }
@@ -168,7 +168,8 @@ Eigen::MatrixXd noise_factor(const NoiseSources& sources, const Eigen::MatrixXd&
   const std::int64_t workers = sources.shape.workers;
   const std::int64_t for_ever = std::numeric_limits<std::int64_t>::max();
   Factor factor(kept_messages(sources.shape, decoder, worker, first_kept_round), workers);
-  // What was added with delta_{j,t} is gone after N - 1 hops; the paper's decoder keeps r, in which the own part still is.
+  // What was added with delta_{j,t} is gone after N - 1 hops; the paper's decoder keeps r, in which the own part still
+  // is.
   const std::int64_t encoding_life = decoder == Decoder::paper ? workers : workers - 1;
   for (std::int64_t j = 0; j < workers; ++j) {
     for (std::int64_t t = 1; t <= sources.shape.rounds(); ++t) {

@@ -8,8 +8,8 @@
 
 namespace cerar {
 
-/// Where rounding errors are thought to enter (docs/theory.md, "Noise model"). Each is eta times the root-mean-square of
-/// the result it rounds, independent of all others.
+/// Where rounding errors are thought to enter (docs/theory.md, "Noise model"). Each is eta times the root-mean-square
+/// of the result it rounds, independent of all others.
 enum class NoiseEntry {
   operations,  ///< every floating-point operation that rounds: encoding, adding, removing, and decoding's products
   hops,        ///< every transmission once, eta ||s_{i,t}||; local arithmetic is exact
@@ -29,8 +29,8 @@ struct NoiseSources {
 /// @param entry     `kept` has no sources in the chains: all zero
 [[nodiscard]] NoiseSources noise_sources(const Matrices<double>& encoders, const NoiseModel& noise, NoiseEntry entry);
 
-/// F_i with covariance Sigma_i = F_i^T F_i of the noise on what worker `worker` keeps (docs/theory.md, eq. 9). Sources that
-/// reach the same kept vectors are merged into one row.
+/// F_i with covariance Sigma_i = F_i^T F_i of the noise on what worker `worker` keeps (docs/theory.md, eq. 9). Sources
+/// that reach the same kept vectors are merged into one row.
 ///
 /// @param received  M_i, see received_matrix; the decoder's own rounding and `kept` depend on it
 /// @return rows x kept
@@ -38,8 +38,8 @@ struct NoiseSources {
                                            Decoder decoder, std::int64_t worker, std::int64_t first_kept_round,
                                            const NoiseModel& noise, NoiseEntry entry);
 
-/// Variance of each column's combination of gradients, x^T (C (x) I) x: independent entries of unit variance within a worker,
-/// correlation rho between workers at the same place.
+/// Variance of each column's combination of gradients, x^T (C (x) I) x: independent entries of unit variance within a
+/// worker, correlation rho between workers at the same place.
 /// @param combinations  (N c) x any
 [[nodiscard]] Eigen::VectorXd signal_variance(const Eigen::MatrixXd& combinations, const RingShape& shape,
                                               double correlation);

@@ -43,8 +43,8 @@ template <class Scalar>
   return perturbation_stack(perturbation, eps, first + chunks).bottomRows(chunks);
 }
 
-/// The multiplicative perturbation construction (docs/theory.md, eq. 13): u_{i,t} is row t - i + N of the stack. (The paper's row
-/// t - i times D: one power more everywhere, so that none is negative; decoding takes it out again.)
+/// The multiplicative perturbation construction (docs/theory.md, eq. 13): u_{i,t} is row t - i + N of the stack. (The
+/// paper's row t - i times D: one power more everywhere, so that none is negative; decoding takes it out again.)
 /// @return U_0 .. U_{N-1}, each L x c
 template <class Scalar>
 [[nodiscard]] Matrices<Scalar> perturbation_encoders(const RingShape& shape, const Perturbation<Scalar>& perturbation,
@@ -75,8 +75,8 @@ template <class Scalar>
   return perturbation;
 }
 
-/// A unit vector of R^size on the trigonometric curve of dimension `size`: any `size` of the `count` points, at 2 pi index /
-/// count, are independent (a Chebyshev system), hence also any cyclically consecutive ones.
+/// A unit vector of R^size on the trigonometric curve of dimension `size`: any `size` of the `count` points, at 2 pi
+/// index / count, are independent (a Chebyshev system), hence also any cyclically consecutive ones.
 template <class Scalar>
 [[nodiscard]] Vector<Scalar> frame_vector(std::int64_t index, std::int64_t count, std::int64_t size) {
   using std::cos;
@@ -97,9 +97,9 @@ template <class Scalar>
   return vector;
 }
 
-/// The orthogonal shift (docs/theory.md, eq. 13b): B holds the first N unit vectors and H shifts by N chunks, so that the limit matrix
-/// of the conditioning theorem is orthonormal. With s = c mod N > 0 the last full block is shifted on s chunks by a frame any s
-/// cyclically consecutive vectors of which are independent.
+/// The orthogonal shift (docs/theory.md, eq. 13b): B holds the first N unit vectors and H shifts by N chunks, so that
+/// the limit matrix of the conditioning theorem is orthonormal. With s = c mod N > 0 the last full block is shifted on
+/// s chunks by a frame any s cyclically consecutive vectors of which are independent.
 template <class Scalar>
 [[nodiscard]] Perturbation<Scalar> shift_perturbation(const RingShape& shape) {
   const std::int64_t workers = shape.workers;

@@ -13,8 +13,8 @@ Eigen::MatrixXd received(const Code& code, std::int64_t worker) {
   return received_matrix<double>(code.encoders, code.decoder, worker, code.first_kept_round);
 }
 
-/// Variance of the additions in decoding, per chunk: after the first product every partial sum rounds, and so does adding the
-/// own chunk (eq. 5).
+/// Variance of the additions in decoding, per chunk: after the first product every partial sum rounds, and so does
+/// adding the own chunk (eq. 5).
 Eigen::VectorXd accumulation_variance(const Code& code, const Eigen::MatrixXd& kept, std::int64_t worker) {
   const Eigen::MatrixXd& decoder = code.decoders[static_cast<std::size_t>(worker)];
   const double rho = code.noise.correlation;

@@ -7,12 +7,13 @@
 
 namespace cerar {
 
-/// What one worker's result is off by, for gradients with independent N(0, 1) entries (correlation `rho` between workers).
-/// Everything is a standard deviation per value of a chunk.
+/// What one worker's result is off by, for gradients with independent N(0, 1) entries (correlation `rho` between
+/// workers). Everything is a standard deviation per value of a chunk.
 struct WorkerError {
-  Eigen::VectorXd deterministic;  ///< length c: of chunk k of M_i R_i - T, what the code leaves out even in exact arithmetic
-  Eigen::VectorXd noise;          ///< length c: of the rounding of the wire and of local arithmetic
-  double relative = 0;            ///< both, over all chunks, relative to the true sum (docs/theory.md, eq. 12)
+  Eigen::VectorXd
+      deterministic;      ///< length c: of chunk k of M_i R_i - T, what the code leaves out even in exact arithmetic
+  Eigen::VectorXd noise;  ///< length c: of the rounding of the wire and of local arithmetic
+  double relative = 0;    ///< both, over all chunks, relative to the true sum (docs/theory.md, eq. 12)
 };
 
 struct ErrorPrediction {
@@ -26,9 +27,9 @@ struct ErrorPrediction {
 /// Predicts a code's error under `code.noise` (docs/theory.md, eqs. 8-12), U and R rounded as the executors round them.
 [[nodiscard]] ErrorPrediction predict_error(const Code& code, NoiseEntry entry = NoiseEntry::operations);
 
-/// The linear map that worker `worker`'s result is in exact arithmetic: ghat_i = [G_0 | ... | G_{N-1}] E_i. Own-exact: the own
-/// block is the identity, the others those of M_i R_i. What an executor returns differs from it by rounding only
-/// (WorkerError::noise); what the map differs from the sum is the code's own error.
+/// The linear map that worker `worker`'s result is in exact arithmetic: ghat_i = [G_0 | ... | G_{N-1}] E_i. Own-exact:
+/// the own block is the identity, the others those of M_i R_i. What an executor returns differs from it by rounding
+/// only (WorkerError::noise); what the map differs from the sum is the code's own error.
 /// @return (N c) x c
 [[nodiscard]] Eigen::MatrixXd result_map(const Code& code, std::int64_t worker);
 

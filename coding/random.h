@@ -7,8 +7,8 @@
 
 namespace cerar {
 
-/// Independent N(0, 1) numbers that are the same for a seed with every standard library (std::normal_distribution is not):
-/// mt19937_64, whose sequence the standard fixes, and Box and Muller's transform.
+/// Independent N(0, 1) numbers that are the same for a seed with every standard library (std::normal_distribution is
+/// not): mt19937_64, whose sequence the standard fixes, and Box and Muller's transform.
 class NormalGenerator {
  public:
   explicit NormalGenerator(std::uint64_t seed) : engine_(seed) {}

@@ -11,8 +11,8 @@
 
 namespace cerar {
 
-/// The round in which column `column` of what a worker keeps was received; the paper's column 0, s_{i,N}, counts as round N - 1,
-/// after which it was formed.
+/// The round in which column `column` of what a worker keeps was received; the paper's column 0, s_{i,N}, counts as
+/// round N - 1, after which it was formed.
 [[nodiscard]] constexpr std::int64_t kept_round(std::int64_t first_kept_round, std::int64_t column) noexcept {
   return first_kept_round + column;
 }
@@ -20,8 +20,8 @@ namespace cerar {
 /// M_i: what worker `worker` keeps, as linear combinations of all workers' chunks (docs/theory.md, eq. 6). Row block w
 /// (rows w c .. w c + c - 1) holds the coefficients of worker w's chunks.
 ///
-/// Own-exact: column m is o_{i,f+m}, and the block of `worker` itself is zero because its own contribution has been removed.
-/// Paper: column 0 is s_{i,N} and column m > 0 is r_{i,N-1+m}, own contribution inside.
+/// Own-exact: column m is o_{i,f+m}, and the block of `worker` itself is zero because its own contribution has been
+/// removed. Paper: column 0 is s_{i,N} and column m > 0 is r_{i,N-1+m}, own contribution inside.
 ///
 /// @param encoders  U_0 .. U_{N-1}, each L x c
 /// @param worker    i in [0, N)
@@ -42,7 +42,8 @@ template <class Scalar>
     throw std::invalid_argument("first_kept_round is " + std::to_string(first_kept_round) + "; at most " +
                                 std::to_string(full) + " is possible, and the paper's decoder has just that");
   }
-  Matrix<Scalar> received = Matrix<Scalar>::Zero(workers * chunks, std::max<std::int64_t>(0, rounds - first_kept_round + 1));
+  Matrix<Scalar> received =
+      Matrix<Scalar>::Zero(workers * chunks, std::max<std::int64_t>(0, rounds - first_kept_round + 1));
   // s_{j,t} = sum_{k=0}^{min(t,N)-1} delta_{j-k, t-k} (eq. 2): worker j - k joined the sum k hops ago.
   const auto add_sum = [&](Eigen::Index column, std::int64_t from, std::int64_t round, std::int64_t terms) {
     for (std::int64_t k = 0; k < std::min(round, terms); ++k) {
@@ -54,7 +55,8 @@ template <class Scalar>
   for (Eigen::Index column = 0; column < received.cols(); ++column) {
     const std::int64_t round = kept_round(first_kept_round, column);
     if (decoder == Decoder::own_exact) {
-      add_sum(column, worker - 1, round, workers - 1);  // o_{i,t} is r_{i,t} = s_{i-1,t} without the oldest term, its own
+      add_sum(column, worker - 1, round,
+              workers - 1);  // o_{i,t} is r_{i,t} = s_{i-1,t} without the oldest term, its own
     } else if (column == 0) {
       add_sum(column, worker, round + 1, workers);
     } else {
@@ -64,8 +66,8 @@ template <class Scalar>
   return received;
 }
 
-/// What M_i R_i should be (docs/theory.md, eq. 7): the identity in every worker's block; in own-exact form the block of `worker`
-/// is zero, its gradient being added as it is.
+/// What M_i R_i should be (docs/theory.md, eq. 7): the identity in every worker's block; in own-exact form the block of
+/// `worker` is zero, its gradient being added as it is.
 /// @return (N c) x c
 template <class Scalar>
 [[nodiscard]] Matrix<Scalar> decoding_target(const RingShape& shape, Decoder decoder, std::int64_t worker) {

@@ -10,9 +10,9 @@
 
 namespace cerar {
 
-/// delta_{i,t} = G_i u_{i,t} (docs/theory.md, eq. 1), summed over the chunks in ascending order, without contraction and
-/// skipping the chunks whose coefficient is zero: the order every executor keeps, so that float results agree to the bit.
-/// The sum starts from the first product, not from zero; without any nonzero coefficient it is zero.
+/// delta_{i,t} = G_i u_{i,t} (docs/theory.md, eq. 1), summed over the chunks in ascending order, without contraction
+/// and skipping the chunks whose coefficient is zero: the order every executor keeps, so that float results agree to
+/// the bit. The sum starts from the first product, not from zero; without any nonzero coefficient it is zero.
 ///
 /// @param gradient  G_i, p x c
 /// @param coefficients  u_{i,t} as Scalar, length c
@@ -35,7 +35,8 @@ template <class Scalar>
   return sum;
 }
 
-/// What the workers hold in one round, each a vector of N vectors of length p; `sent` is empty after the last round's o.
+/// What the workers hold in one round, each a vector of N vectors of length p; `sent` is empty after the last round's
+/// o.
 template <class Scalar>
 struct Round {
   std::int64_t number = 1;                ///< t, 1 .. L
@@ -66,8 +67,7 @@ void reference_rounds(const Code& code, const std::vector<Matrix<Scalar>>& gradi
   const std::int64_t workers = code.shape.workers;
   const auto count = static_cast<std::size_t>(workers);
   const auto own = [&](std::size_t worker, std::int64_t round) {
-    return encode<Scalar>(gradients[worker],
-                          code.encoders[worker].row(round - 1).transpose().template cast<Scalar>());
+    return encode<Scalar>(gradients[worker], code.encoders[worker].row(round - 1).transpose().template cast<Scalar>());
   };
   // Every encoding is made once and kept: what is removed must be the very bits that were added (eq. 3).
   std::vector<std::vector<Vector<Scalar>>> deltas(count);
@@ -78,7 +78,8 @@ void reference_rounds(const Code& code, const std::vector<Matrix<Scalar>>& gradi
     for (std::size_t i = 0; i < count; ++i) {
       deltas[i].push_back(own(i, t));
       const Vector<Scalar>& delta = deltas[i].back();
-      now.sent[i] = t == 1 ? delta : Vector<Scalar>(now.of_others[i] + delta);  // eq. 4: s_{i,t} = o_{i,t-1} + delta_{i,t}
+      now.sent[i] =
+          t == 1 ? delta : Vector<Scalar>(now.of_others[i] + delta);  // eq. 4: s_{i,t} = o_{i,t-1} + delta_{i,t}
     }
     for (std::size_t i = 0; i < count; ++i) {
       now.received[i] = now.sent[i == 0 ? count - 1 : i - 1];
@@ -91,12 +92,13 @@ void reference_rounds(const Code& code, const std::vector<Matrix<Scalar>>& gradi
   }
 }
 
-/// The protocol exactly as docs/theory.md writes it, one round after the other, all N workers in one process: the readable
-/// twin that every executor and kernel is tested against. U and R are rounded to Scalar once; all arithmetic is Scalar's.
+/// The protocol exactly as docs/theory.md writes it, one round after the other, all N workers in one process: the
+/// readable twin that every executor and kernel is tested against. U and R are rounded to Scalar once; all arithmetic
+/// is Scalar's.
 ///
-/// Decoding (eq. 5) forms, for every chunk k, sum_m kept_m R(m, k) over the kept vectors in ascending order of round, each
-/// product rounded and then added (no contraction), starting from the first product, skipping the m with R(m, k) = 0; own-exact
-/// decoding then adds this sum to the own chunk: ghat_k = G_k + sum. An empty sum is not added at all.
+/// Decoding (eq. 5) forms, for every chunk k, sum_m kept_m R(m, k) over the kept vectors in ascending order of round,
+/// each product rounded and then added (no contraction), starting from the first product, skipping the m with R(m, k) =
+/// 0; own-exact decoding then adds this sum to the own chunk: ghat_k = G_k + sum. An empty sum is not added at all.
 ///
 /// @param gradients  G_0 .. G_{N-1}, each p x c, p >= 0
 /// @return ghat_0 .. ghat_{N-1}, each p x c

@@ -7,8 +7,8 @@
 
 namespace cerar {
 
-/// The chain that worker `worker` adds to in round `round`, (t - 1 - i) mod N. A message stays on one chain all the way round,
-/// since each hop adds one to both t and i (docs/theory.md, "Chains").
+/// The chain that worker `worker` adds to in round `round`, (t - 1 - i) mod N. A message stays on one chain all the way
+/// round, since each hop adds one to both t and i (docs/theory.md, "Chains").
 [[nodiscard]] constexpr std::int64_t chain(std::int64_t worker, std::int64_t round, std::int64_t workers) noexcept {
   return wrap(round - 1 - worker, workers);
 }

@@ -8,17 +8,15 @@
 namespace cerar {
 
 template <class Scalar>
-Matrices<Scalar> random_gradients(const RingShape& shape, std::int64_t values, double correlation,
-                                  std::uint64_t seed) {
+Matrices<Scalar> random_gradients(const RingShape& shape, std::int64_t values, double correlation, std::uint64_t seed) {
   validate(shape);
   NormalGenerator normal(seed);
-  const auto draw = [&] {
-    return Eigen::MatrixXd::NullaryExpr(values, shape.chunks, [&] { return normal(); }).eval();
-  };
+  const auto draw = [&] { return Eigen::MatrixXd::NullaryExpr(values, shape.chunks, [&] { return normal(); }).eval(); };
   const Eigen::MatrixXd common = correlation > 0 ? draw() : Eigen::MatrixXd::Zero(values, shape.chunks);
   Matrices<Scalar> gradients;
   for (std::int64_t worker = 0; worker < shape.workers; ++worker) {
-    gradients.push_back((std::sqrt(1 - correlation) * draw() + std::sqrt(correlation) * common).template cast<Scalar>());
+    gradients.push_back(
+        (std::sqrt(1 - correlation) * draw() + std::sqrt(correlation) * common).template cast<Scalar>());
   }
   return gradients;
 }

@@ -18,9 +18,9 @@ template <class Scalar>
   return nodes;
 }
 
-/// The Vandermonde construction (paper, section II-B2; docs/theory.md, eq. 12): u_{i,t} = (z_1^{t-i}, ..., z_c^{t-i}) with
-/// z_j = 1 + tau xi_j. Its error goes to zero with tau, and so does every hope of decoding it in floating point: it exists as
-/// theory and for multiprecision.
+/// The Vandermonde construction (paper, section II-B2; docs/theory.md, eq. 12): u_{i,t} = (z_1^{t-i}, ..., z_c^{t-i})
+/// with z_j = 1 + tau xi_j. Its error goes to zero with tau, and so does every hope of decoding it in floating point:
+/// it exists as theory and for multiprecision.
 /// @param nodes  xi, length c
 /// @return U_0 .. U_{N-1}, each L x c
 template <class Scalar>

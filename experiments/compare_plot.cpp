@@ -43,23 +43,23 @@ std::string plot_command(const std::vector<std::string>& curves) {
 std::string error_panel(const std::vector<NamedRun>& runs) {
   std::vector<std::string> curves;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::string title = gnuplot_quoted(runs[i].name);
-    curves.push_back(fmt::format("$run{} using 1:3 with lines lw 2.5 lc rgb '{}' title {}", i, colour(i), title));
-    curves.push_back(fmt::format("$run{} using 1:4 with lines lw 1.3 dt (6,4) lc rgb '{}' title {}", i, colour(i),
-                                 gnuplot_quoted(runs[i].name + ", worst layer")));
+    curves.push_back(fmt::format("$run{} using 1:3 with lines lw 2.5 lc rgb '{}' title {}", i, colour(i),
+                                 gnuplot_quoted(runs[i].name)));
+    curves.push_back(fmt::format("$run{} using 1:4 with lines lw 1.3 dt (6,4) lc rgb '{}' notitle", i, colour(i)));
   }
-  return "set title 'Gradient error by step: distance from the true sum, relative to it'\n"
-         "set size 1.0,0.52\nset origin 0.0,0.42\n"
+  curves.emplace_back("NaN with lines lw 1.3 dt (6,4) lc rgb '#666666' title 'same colour, dashed: its worst layer'");
+  return "set title 'Gradient error by step: distance from the true sum of the gradients, relative to its norm'\n"
+         "set size 1.0,0.53\nset origin 0.0,0.42\n"
          "set logscale y\nset yrange [2e-6:10]\n"
-         "set ytics ('0.00001 %' 1e-5, '0.0001 %' 1e-4, '0.001 %' 1e-3, '0.01 %' 1e-2, '0.1 %' 0.1, '1 %' 1, '10 %' "
-         "10)\n"
-         "set object 1 rectangle from graph 0, first 1.6 to graph 1, first 2.9 fillcolor rgb '#bbbbbb' fillstyle solid "
-         "0.45 "
-         "noborder behind\n"
-         "set label 1 'for scale: the error the paper reports, 1.6 to 2.9 %' at graph 0.015, first 0.95 "
-         "textcolor rgb '#555555' font ',11'\n"
-         "set key at graph 0.985, 0.60 right center vertical maxrows 4 spacing 1.15 samplen 2.5\n" +
-         plot_command(curves) + "unset object 1\nunset label 1\nunset logscale y\nset yrange [*:*]\nset ytics auto\n";
+         "set ytics ('0.00001 %%' 1e-5, '0.0001 %%' 1e-4, '0.001 %%' 1e-3, '0.01 %%' 1e-2, '0.1 %%' 0.1, '1 %%' 1, "
+         "'10 %%' 10)\n"
+         "set object 1 rectangle from graph 0, first 1.6 to graph 1, first 2.9 fillcolor rgb '#aaaaaa' fillstyle solid "
+         "0.5 noborder behind\n"
+         "set label 1 'for scale: 1.6 to 2.9 %, the error the paper reports for 4 workers and 12 chunks' at graph "
+         "0.01, "
+         "first 0.95 textcolor rgb '#555555' font ',11'\n"
+         "set key tmargin left horizontal Left reverse samplen 2.5\n" +
+         plot_command(curves) + "unset object 1\nunset label 1\n";
 }
 
 std::string accuracy_note(const TrainRun& run) {
@@ -76,47 +76,54 @@ std::string loss_panel(const std::vector<NamedRun>& runs) {
   std::vector<std::string> curves;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::string style = i == 0 ? fmt::format("lw 6 lc rgb '#88{}'", colour(i) + 1)
-                                     : fmt::format("lw {} lc rgb '{}'", i == 1 ? 1.6 : 1.2, colour(i));
+                                     : fmt::format("lw {} lc rgb '{}'", i == 1 ? 1.8 : 1.2, colour(i));
     curves.push_back(fmt::format("$run{} using 1:2 with lines {} title {}", i, style,
                                  gnuplot_quoted(runs[i].name + accuracy_note(runs[i].run))));
   }
-  return "set title 'Training loss by step: mean over workers of one batch'\n"
-         "set size 0.60,0.42\nset origin 0.0,0.0\nset yrange [0:*]\n"
-         "set key top right vertical maxrows 6 spacing 1.15 samplen 2.5\n" +
+  return "set title 'Training loss by step: mean over the workers of one batch'\n"
+         "set size 0.60,0.42\nset origin 0.0,0.0\nset yrange [*:*]\n"
+         "set ytics (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)\n"
+         "set key inside top right vertical Left reverse spacing 1.2 samplen 2.5\n" +
          plot_command(curves);
 }
 
+/// A horizontal bar a run, its name and figures written above it.
 std::string bytes_panel(const std::vector<NamedRun>& runs) {
   const double first = wire_bytes_per_step(runs.front().run);
-  std::string block = "$bytes << EOD\n";
+  std::string bars = "$bytes << EOD\n";
+  std::string labels;
   std::vector<std::string> curves;
   double largest = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double bytes = wire_bytes_per_step(runs[i].run);
     largest = std::max(largest, bytes);
-    const std::string label = i == 0 || first == 0 ? fmt::format("{:.2f} MB", bytes / 1e6)
-                                                   : fmt::format("{:.2f} MB (x {:.2f})", bytes / 1e6, bytes / first);
-    block += fmt::format("{} {:.8g} \"{}\" \"{}\"\n", i, bytes / 1e6, runs[i].name, label);
+    bars += fmt::format("{:.8g} {}\n", bytes / 1e6, i);
+    const std::string ratio = i == 0 || first == 0 ? "" : fmt::format(", {:.3f} of {}", bytes / first, runs[0].name);
+    labels += fmt::format("set label {} {} at first 0, first {} left offset 0.2,0\n", 10 + i,
+                          gnuplot_quoted(fmt::format("{}: {:.2f} MB{}", runs[i].name, bytes / 1e6, ratio)),
+                          static_cast<double>(i) - 0.36);
     curves.push_back(
-        fmt::format("$bytes using 1:2:xtic(3) every ::{0}::{0} with boxes lc rgb '{1}' fs solid 0.75 noborder notitle",
+        fmt::format("$bytes using (0):2:(0):1:($2-0.16):($2+0.30) every ::{0}::{0} with boxxyerror lc rgb "
+                    "'{1}' fs solid 0.8 noborder notitle",
                     i, colour(i)));
   }
-  curves.emplace_back("$bytes using 1:2:4 with labels offset 0,0.9 notitle");
-  return block + "EOD\n" +
+  return bars + "EOD\n" + labels +
          fmt::format(
-             "set title 'Sent per worker and step'\n"
+             "set title 'Bytes sent per worker and step'\n"
              "set size 0.40,0.42\nset origin 0.60,0.0\n"
-             "unset key\nunset xlabel\nset xtics scale 0\nset grid noxtics\nset boxwidth 0.55\n"
-             "set xrange [-0.6:{}]\nset yrange [0:{:.6g}]\nset format y '%g MB'\n",
-             static_cast<double>(runs.size()) - 0.4, std::max(largest, 1.0) / 1e6 * 1.2) +
+             "unset logscale\nunset key\nset border 1\nset lmargin 2\nset rmargin 6\nunset ytics\nset xlabel 'MB'\n"
+             "set xtics auto\nset xrange [0:{:.6g}]\nset yrange [{}:-0.7]\n",
+             std::max(largest, 1.0) / 1e6 * 1.08, static_cast<double>(runs.size()) - 0.4) +
          plot_command(curves);
 }
 
 std::string heading(const TrainHeader& header) {
-  std::int64_t last_step = header.steps;
-  return fmt::format("Fashion-MNIST, {} parameters, {} workers x {} images, {} with rate {}, {} steps",
-                     header.parameters, header.workers, header.batch, header.optimizer, header.learning_rate,
-                     last_step);
+  std::string parameters = std::to_string(header.parameters);
+  for (auto place = static_cast<std::ptrdiff_t>(parameters.size()) - 3; place > 0; place -= 3) {
+    parameters.insert(static_cast<std::size_t>(place), ",");
+  }
+  return fmt::format("Fashion-MNIST, {} parameters, {} workers x {} images, {} from rate {}, {} steps", parameters,
+                     header.workers, header.batch, header.optimizer, header.learning_rate, header.steps);
 }
 
 }  // namespace
@@ -134,11 +141,11 @@ void plot_comparison(const std::vector<NamedRun>& runs, const std::filesystem::p
       "set termoption noenhanced\n"
       "set border 3 lc rgb '#666666'\nset tics nomirror textcolor rgb '#333333'\n"
       "set grid lc rgb '#dddddd' lw 1\nset title font ',13'\n"
-      "set lmargin 10\nset rmargin 3\n"
+      "set lmargin 12\nset rmargin 5\n"
       "set xlabel 'step'\nset xrange [0:{}]\n",
       gnuplot_quoted(heading(runs.front().run.header)), last_step);
   script += error_panel(runs) + loss_panel(runs) + bytes_panel(runs) + "unset multiplot\n";
-  draw_with_gnuplot(script, png, 1300, 950);
+  draw_with_gnuplot(script, png, 1300, 980);
 }
 
 }  // namespace cerar

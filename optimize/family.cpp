@@ -77,7 +77,8 @@ Family perturbation_family(const RingShape& shape, const Perturbation<double>& p
 }  // namespace
 
 const std::vector<std::string_view>& construction_names() {
-  static const std::vector<std::string_view> names = {"overlapped", "cyclic", "mpc", "mpc-shift", "vandermonde", "ring"};
+  static const std::vector<std::string_view> names = {"overlapped", "cyclic",      "mpc",
+                                                      "mpc-shift",  "vandermonde", "ring"};
   return names;
 }
 

@@ -53,9 +53,9 @@ std::int64_t chosen_first_kept_round(const FitProblem& problem) {
   const bool full_window = own_exact && problem.construction == "overlapped" && shape.chunks > shape.workers;
   const std::int64_t first = problem.first_kept_round.value_or(full_window ? 1 : last);
   if (first > last || first < (own_exact ? 1 : last)) {
-    throw std::invalid_argument(fmt::format(
-        "first_kept_round is {}; with {} workers it must be {}", first, shape.workers,
-        own_exact ? fmt::format("from 1 to {}", last) : fmt::format("{} for the paper's decoder", last)));
+    throw std::invalid_argument(
+        fmt::format("first_kept_round is {}; with {} workers it must be {}", first, shape.workers,
+                    own_exact ? fmt::format("from 1 to {}", last) : fmt::format("{} for the paper's decoder", last)));
   }
   return first;
 }
@@ -65,7 +65,8 @@ Eigen::MatrixXd to_float(const Eigen::MatrixXd& matrix) { return matrix.cast<flo
 /// One code's U, rounded to the wire, ready to be judged by the error that the best R leaves.
 class Candidate {
  public:
-  Candidate(const FitProblem& problem, const NoiseModel& noise, std::int64_t first_kept_round, Matrices<double> encoders)
+  Candidate(const FitProblem& problem, const NoiseModel& noise, std::int64_t first_kept_round,
+            Matrices<double> encoders)
       : problem_(problem), noise_(noise), first_(first_kept_round), encoders_(std::move(encoders)) {
     for (Eigen::MatrixXd& encoder : encoders_) {
       encoder = to_float(encoder);
@@ -112,9 +113,8 @@ class Candidate {
   [[nodiscard]] BestDecoder<double> decoder(std::int64_t worker, const Eigen::MatrixXd& received) const {
     const Eigen::MatrixXd factor =
         noise_factor(sources_, received, problem_.decoder, worker, first_, noise_, NoiseEntry::operations);
-    return optimal_decoder<double>(received, factor,
-                                   decoding_target<double>(problem_.shape, problem_.decoder, worker), problem_.shape,
-                                   problem_.correlation);
+    return optimal_decoder<double>(received, factor, decoding_target<double>(problem_.shape, problem_.decoder, worker),
+                                   problem_.shape, problem_.correlation);
   }
 
   const FitProblem& problem_;
@@ -137,8 +137,8 @@ double wire_eta(std::string_view wire) {
     throw std::invalid_argument(
         fmt::format("wire \"{}\" is unknown; the known ones are {}", wire, fmt::join(wire_names(), ", ")));
   }
-  // A float of mantissa m in [1, 2) has an ulp of 2^-23 / m of its size, and rounding errs by ulp / sqrt(12) rms. Over mantissas
-  // distributed as 1 / m, the mean square error over the mean square value is 2^-46 / 12 * ln 2 / (3 / 2).
+  // A float of mantissa m in [1, 2) has an ulp of 2^-23 / m of its size, and rounding errs by ulp / sqrt(12) rms. Over
+  // mantissas distributed as 1 / m, the mean square error over the mean square value is 2^-46 / 12 * ln 2 / (3 / 2).
   return 0x1p-23 * std::sqrt(std::log(2.0) / 18);
 }
 
@@ -150,13 +150,14 @@ FitResult fit(const FitProblem& problem, const FitOptions& options) {
 
   FitResult result;
   double best = std::numeric_limits<double>::infinity();
-  for (int draw = 0; draw < (problem.construction == "mpc" ? options.draws : 1); ++draw) {
+  const bool random = problem.construction == "mpc";
+  for (int draw = 0; draw < (random ? options.draws : 1); ++draw) {
     const Family family =
         make_family(problem.construction, problem.shape, options.seed + static_cast<std::uint64_t>(draw));
     const auto objective = [&](const std::vector<double>& point) {
       return Candidate(problem, noise, first, family.encoders(point)).error(family.symmetric);
     };
-    const SearchResult found = log_search(objective, family.box, 0.01, 200);
+    const SearchResult found = log_search(objective, family.box, 0.01, random ? 0 : 200);
     result.evaluations += found.evaluations;
     if (!(found.value < best)) {
       continue;

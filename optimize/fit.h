@@ -28,10 +28,10 @@ struct FitOptions {
 
 struct FitResult {
   Code code;
-  double phi = 0;          ///< sum_i || M_i R_i - T ||_F^2, of the code as rounded to the wire
-  double kappa_max = 0;    ///< the largest kappa_2(M_i)
-  int evaluations = 0;     ///< codes that were tried
-  double seconds = 0;      ///< of wall clock
+  double phi = 0;        ///< sum_i || M_i R_i - T ||_F^2, of the code as rounded to the wire
+  double kappa_max = 0;  ///< the largest kappa_2(M_i)
+  int evaluations = 0;   ///< codes that were tried
+  double seconds = 0;    ///< of wall clock
 };
 
 [[nodiscard]] const std::vector<std::string_view>& wire_names();
@@ -40,10 +40,10 @@ struct FitResult {
 /// @throws std::invalid_argument listing the known names
 [[nodiscard]] double wire_eta(std::string_view wire);
 
-/// Finds the construction's free parameters (delta, eps or tau) that minimise the predicted relative error on that wire, by a
-/// coarse logarithmic grid and then a pattern search, with the best R eliminated by least squares (docs/theory.md, "Fitting").
-/// U and R are float32 values, so that no executor rounds them again, and entries of R too small to matter are zero, so that
-/// no executor multiplies by them. Deterministic for equal arguments.
+/// Finds the construction's free parameters (delta, eps or tau) that minimise the predicted relative error on that
+/// wire, by a coarse logarithmic grid and then a pattern search, with the best R eliminated by least squares
+/// (docs/theory.md, "Fitting"). U and R are float32 values, so that no executor rounds them again, and entries of R too
+/// small to matter are zero, so that no executor multiplies by them. Deterministic for equal arguments.
 /// @throws std::invalid_argument with a sentence for every argument that is out of its range
 [[nodiscard]] FitResult fit(const FitProblem& problem, const FitOptions& options = {});
 

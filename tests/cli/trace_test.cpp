@@ -1,3 +1,5 @@
+#include "coding/code_file.h"
+
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -146,6 +148,24 @@ TEST_CASE("a page replaces an older one and leaves nothing beside it") {
   CHECK(page_data(contents(folder / "page.html"))["workers"] == 2);
   const auto files = std::distance(fs::directory_iterator(folder / ""), fs::directory_iterator());
   CHECK(files == 3);  // page.html, out, err
+}
+
+TEST_CASE("a code file gives shape, decoder and f, and its encoding vectors are shown") {
+  const Folder folder;
+  Code code;
+  code.shape = {2, 3};
+  code.encoders = {Eigen::MatrixXd::Identity(3, 3), 0.25 * Eigen::MatrixXd::Identity(3, 3)};
+  code.decoders.assign(2, Eigen::MatrixXd::Ones(3, 3));
+  code.construction.name = "by hand";
+  write_code_file(code, folder / "code.json");
+  const Outcome run = trace(folder, "--code code.json --worker 1");
+  CHECK(run.status == 0);
+  CHECK(contains(run.out, "2 workers in a ring, 3 chunks, own-exact decoding from 3 vectors"));
+  CHECK(contains(run.out, "  u[1,2]   0        0.25     0\n"));
+  const Json json = Json::parse(trace(folder, "--code code.json --json --html page.html").out);
+  CHECK(json["encoders"][1][1] == Json::parse("[0.0, 0.25, 0.0]"));
+  CHECK(page_data(contents(folder / "page.html"))["encoders"] == json["encoders"]);
+  CHECK(trace(folder, "--code code.json --workers 2").status != 0);
 }
 
 TEST_CASE("bad requests end in one sentence and a non-zero status") {

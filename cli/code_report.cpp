@@ -1,0 +1,139 @@
+#include "cli/code_report.h"
+
+#include "coding/prediction.h"
+#include "coding/simulation.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace cerar::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Enough values in all for half a percent of statistical error, few enough for well under a second.
+constexpr std::int64_t simulated_total = 200'000;
+
+ordered_json number_or_null(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr); }
+
+std::string line(std::string_view name, const std::string& value, const std::string& remark = {}) {
+  return remark.empty() ? fmt::format("  {:<26}{}\n", name, value)
+                        : fmt::format("  {:<26}{:<14}{}\n", name, value, remark);
+}
+
+std::string percent(double value) { return fmt::format("{:.3g} %", 100 * value); }
+
+std::string against_exact_ring(const RingShape& shape) {
+  const double exact = exact_ring_rate(shape);
+  if (shape.workers == 1) {
+    return "a single worker's gradient is the sum: the exact ring sends nothing";
+  }
+  if (shape.rate() >= exact) {
+    return fmt::format("exact ring {:.4f}: the same", exact);
+  }
+  return fmt::format("exact ring {:.4f}: {:.1f} % fewer bytes", exact, 100 * (1 - shape.rate() / exact));
+}
+
+std::string decoding_text(const Code& code) {
+  if (code.decoder == Decoder::paper) {
+    return fmt::format("the paper's: {} vectors with the own contribution inside", code.kept());
+  }
+  return fmt::format("own-exact, from the {} vectors received in rounds {} .. {}", code.kept(), code.first_kept_round,
+                     code.shape.rounds());
+}
+
+}  // namespace
+
+CodeReport make_report(const Code& code) {
+  const RingShape& shape = code.shape;
+  CodeReport report;
+  report.phi = phi(code);
+  report.kappa_max = kappa_max(code);
+  const std::int64_t values = std::clamp<std::int64_t>(simulated_total / (shape.workers * shape.chunks), 16, 4096);
+  report.simulated_values = values * shape.chunks;
+  report.simulated_relative_error = simulate_float32(code, values, 1).relative;
+  report.encode_terms = (code.encoders.front().array() != 0).count();
+  report.decode_terms = (code.decoders.front().array() != 0).count();
+  const ErrorPrediction prediction = predict_error(code);
+  for (const WorkerError& worker : prediction.workers) {
+    report.worker_errors.push_back(worker.relative);
+  }
+  const double workers = static_cast<double>(shape.workers);
+  const double truth = std::sqrt(workers * (1 + (workers - 1) * code.noise.correlation));
+  const WorkerError& first = prediction.workers.front();
+  const Eigen::ArrayXd by_chunk = (first.deterministic.array().square() + first.noise.array().square()).sqrt() / truth;
+  report.best_chunk_error = by_chunk.minCoeff();
+  report.worst_chunk_error = by_chunk.maxCoeff();
+  return report;
+}
+
+double exact_ring_rate(const RingShape& shape) {
+  const double workers = static_cast<double>(shape.workers);
+  return 2 * (workers - 1) / workers;
+}
+
+ordered_json report_json(const Code& code, const CodeReport& report) {
+  ordered_json parameters = ordered_json::object();
+  for (const auto& [name, value] : code.construction.parameters) {
+    parameters[name] = value;
+  }
+  return {{"workers", code.shape.workers},
+          {"chunks", code.shape.chunks},
+          {"rounds", code.shape.rounds()},
+          {"rate", code.shape.rate()},
+          {"exact_ring_rate", exact_ring_rate(code.shape)},
+          {"construction", code.construction.name},
+          {"parameters", parameters},
+          {"seed", code.construction.seed},
+          {"decoder", code.decoder == Decoder::paper ? "paper" : "own-exact"},
+          {"first_kept_round", code.first_kept_round},
+          {"wire", code.noise.wire},
+          {"eta", code.noise.eta},
+          {"correlation", code.noise.correlation},
+          {"predicted_relative_error", number_or_null(code.predicted_relative_error)},
+          {"simulated_relative_error", number_or_null(report.simulated_relative_error)},
+          {"phi", number_or_null(report.phi)},
+          {"kappa_max", number_or_null(report.kappa_max)},
+          {"encode_terms", report.encode_terms},
+          {"decode_terms", report.decode_terms},
+          {"worker_errors", report.worker_errors},
+          {"chunk_error_min", number_or_null(report.best_chunk_error)},
+          {"chunk_error_max", number_or_null(report.worst_chunk_error)},
+          {"hash", fmt::format("{:016x}", hash(code))}};
+}
+
+std::string report_text(const Code& code, const CodeReport& report) {
+  const RingShape& shape = code.shape;
+  std::string text =
+      fmt::format("{} code for {} workers and {} chunks\n", code.construction.name, shape.workers, shape.chunks);
+  text += line("rounds", fmt::format("{}", shape.rounds()),
+               fmt::format("exact ring {} (longer messages)", 2 * (shape.workers - 1)));
+  text += line("rate", fmt::format("{:.4f}", shape.rate()), against_exact_ring(shape));
+  text += line("decoding", decoding_text(code));
+  for (const auto& [name, value] : code.construction.parameters) {
+    text += line(name, fmt::format("{:.4g}", value));
+  }
+  if (code.construction.seed != 0) {
+    text += line("seed", fmt::format("{}", code.construction.seed));
+  }
+  text += line("designed for", fmt::format("{} wire, eta {:.3g}, correlation {:g} between workers", code.noise.wire,
+                                           code.noise.eta, code.noise.correlation));
+  text += line("predicted relative error", percent(code.predicted_relative_error),
+               fmt::format("by chunk {} to {}", percent(report.best_chunk_error), percent(report.worst_chunk_error)));
+  text += line("simulated in float32", percent(report.simulated_relative_error),
+               fmt::format("N(0,1) gradients of {} values", report.simulated_values));
+  text += line("kappa_2, largest", fmt::format("{:.3g}", report.kappa_max));
+  text += line("Phi", fmt::format("{:.3g}", report.phi));
+  text +=
+      line("arithmetic",
+           fmt::format("{:.2f} + {:.2f}", static_cast<double>(report.encode_terms) / static_cast<double>(shape.chunks),
+                       static_cast<double>(report.decode_terms) / static_cast<double>(shape.chunks)),
+           "multiplications a gradient value to encode and to decode");
+  return text + line("hash", fmt::format("{:016x}", hash(code)));
+}
+
+}  // namespace cerar::cli

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The demonstration of `make demo`: the same training twice, with exact and with coded sums, side by side.
+#   experiments/demo.sh PROGRAM FOLDER
+set -euo pipefail
+cerar=$1
+out=$2
+mkdir -p "$out"
+
+step() { printf '\n== %s\n' "$*"; }
+
+step "1/4 Fit a code for 4 workers and 12 chunks"
+"$cerar" fit --workers 4 --chunks 12 -o "$out/code.json"
+step "2/4 Train 784-256-10 on Fashion-MNIST with the exact ring"
+"$cerar" train --workers 4 --reduce exact --json "$out/exact.jsonl"
+step "3/4 The same training with the coded ring"
+"$cerar" train --workers 4 --code "$out/code.json" --json "$out/coded.jsonl"
+step "4/4 Compare"
+"$cerar" compare "$out/exact.jsonl" "$out/coded.jsonl" --plot "$out/training.png"
