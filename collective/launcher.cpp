@@ -32,6 +32,8 @@ namespace {
 /// A failed worker's fellows need a little longer than this to learn the cause and say it (collective/control.cpp).
 constexpr double kLastWordsSeconds = 5;
 constexpr double kTerminateSeconds = 3;
+/// Tools such as timeout(1) signal a process and its group: what comes within this time is one request.
+constexpr double kSameRequestSeconds = 1;
 constexpr std::size_t kLongestLine = 1 << 16;
 
 std::string random_hex(std::size_t bytes) {
@@ -282,14 +284,13 @@ class Group {
   }
 
   void interrupt(int signal) {
-    // Asked twice, or the workers are being ended anyhow: no more patience.
-    if (interrupted_) {
-      kill_all(SIGKILL);
-      return;
+    if (!interrupted_) {
+      interrupted_ = Deadline(kSameRequestSeconds);
+      kill_all(signal);
+      next_step_ = Deadline(kLastWordsSeconds);
+    } else if (interrupted_->passed()) {
+      kill_all(SIGKILL);  // asked again: no more patience
     }
-    interrupted_ = true;
-    kill_all(signal);
-    next_step_ = Deadline(kLastWordsSeconds);
   }
 
   void escalate() {
@@ -314,7 +315,7 @@ class Group {
   std::vector<LineReader> readers_;
   std::optional<int> status_;           ///< of the first worker that failed
   std::optional<Deadline> next_step_;  ///< when the remaining workers are to be ended more firmly
-  bool interrupted_ = false;
+  std::optional<Deadline> interrupted_;  ///< since the first signal to end; passed once another is a new request
   bool terminated_ = false;
 };
 

@@ -1,4 +1,5 @@
 #include "coding/code_file.h"
+#include "tests/program.h"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -21,47 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-/// A folder of this test's own, removed at the end.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "cerar-trace-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-  [[nodiscard]] fs::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE(file);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-struct Outcome {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
-
-Outcome shell(const Folder& folder, const std::string& command) {
-  const std::string line = fmt::format("cd '{}' && {} > out 2> err", (folder / "").string(), command);
-  const int status = std::system(line.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder / "out"), contents(folder / "err")};
-}
+using testing::contains;
+using testing::contents;
+using testing::Folder;
+using testing::Outcome;
+using testing::shell;
 
 Outcome trace(const Folder& folder, const std::string& arguments) {
-  return shell(folder, fmt::format("'{}' trace {}", CERAR_PROGRAM, arguments));
+  return testing::cerar(folder, "trace " + arguments);
 }
-
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 Json page_data(const std::string& page) {
   const std::string_view open = "<script type=\"application/json\" id=\"trace-data\">";
