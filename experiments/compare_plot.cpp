@@ -1,5 +1,6 @@
 #include "experiments/compare_plot.h"
 
+#include "coding/error.h"
 #include "experiments/gnuplot.h"
 
 #include <fmt/core.h>
@@ -129,6 +130,9 @@ std::string heading(const TrainHeader& header) {
 }  // namespace
 
 void plot_comparison(const std::vector<NamedRun>& runs, const std::filesystem::path& png) {
+  if (std::all_of(runs.begin(), runs.end(), [](const NamedRun& named) { return named.run.steps.empty(); })) {
+    throw Error("there is nothing to draw: the runs hold no steps");
+  }
   std::string script;
   std::int64_t last_step = 1;
   for (std::size_t i = 0; i < runs.size(); ++i) {

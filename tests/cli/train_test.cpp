@@ -1,5 +1,6 @@
 // The program itself, `cerar train`, with real worker processes on a small data set of the same format.
 #include "../experiments/small_data.h"
+#include "../program.h"
 #include "experiments/pixel_scale.h"
 #include "experiments/shard.h"
 #include "experiments/train_file.h"
@@ -8,63 +9,34 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <string>
-#include <sys/wait.h>
-#include <thread>
-
 using namespace cerar;
+using cerar::testing::contains;
+using cerar::testing::Folder;
+using cerar::testing::Outcome;
 using cerar::testing::random_images;
-using cerar::testing::TemporaryFolder;
+using cerar::testing::shell;
 
 namespace {
 
 constexpr std::uint64_t data_seed = 11;
 
-struct Outcome {
-  int status = 0;
-  std::string output;  ///< both streams
-};
-
-Outcome run_shell(const std::string& command) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen((command + " 2>&1").c_str(), "r"),
-                                                             [](std::FILE*) { return 0; });
-  Outcome outcome;
-  char buffer[256];
-  while (std::fgets(buffer, sizeof buffer, pipe.get()) != nullptr) {
-    outcome.output += buffer;
-  }
-  const int state = pclose(pipe.get());
-  outcome.status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
-  return outcome;
-}
-
 /// A folder with a data set, and the program to run in it.
 class Bench {
  public:
-  explicit Bench(std::int64_t training_images = 400) {
+  Bench() {
     MESSAGE("seed of the data: ", data_seed);
-    data_ = {random_images(training_images, 784, data_seed), random_images(100, 784, data_seed + 1)};
-    cerar::testing::write_data_set(folder_.path(), data_);
+    cerar::testing::write_data_set(folder / "", data);
   }
 
   [[nodiscard]] Outcome train(const std::string& arguments) const {
-    return run_shell(fmt::format("cd {} && {} train --data . {}", folder_.path().string(), CERAR_PROGRAM, arguments));
+    return cerar::testing::cerar(folder, "train --data . " + arguments);
   }
-  [[nodiscard]] Outcome program(const std::string& arguments) const {
-    return run_shell(fmt::format("cd {} && {} {}", folder_.path().string(), CERAR_PROGRAM, arguments));
-  }
-  [[nodiscard]] std::filesystem::path file(const std::string& name) const { return folder_ / name; }
-  [[nodiscard]] const FashionMnist& data() const { return data_; }
+  [[nodiscard]] Outcome program(const std::string& arguments) const { return cerar::testing::cerar(folder, arguments); }
 
- private:
-  TemporaryFolder folder_;
-  FashionMnist data_;
+  const Folder folder;
+  const FashionMnist data{random_images(400, 784, data_seed), random_images(100, 784, data_seed + 1)};
 };
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// The losses of exact data-parallel training with two workers, emulated in this process.
 std::vector<double> emulated_losses(const FashionMnist& data, std::int64_t batch, std::uint64_t seed, int steps) {
@@ -104,14 +76,14 @@ TEST_CASE("two workers on the exact ring train as one process would") {
   const Bench bench;
   const Outcome outcome =
       bench.train("--workers 2 --steps 12 --batch 32 --report-error-every 1 --seed 4 --json run.jsonl");
-  INFO(outcome.output);
+  INFO(outcome.err);
   REQUIRE(outcome.status == 0);
-  CHECK(contains(outcome.output, "test accuracy by replica"));
-  const TrainRun run = read_train_file(bench.file("run.jsonl"));
+  CHECK(contains(outcome.out, "test accuracy by replica"));
+  const TrainRun run = read_train_file((bench.folder / "run.jsonl"));
   CHECK(run.header.workers == 2);
   CHECK(run.header.reduce == "exact");
   CHECK(run.header.parameters == 203530);
-  const std::vector<double> losses = emulated_losses(bench.data(), 32, 4, 12);
+  const std::vector<double> losses = emulated_losses(bench.data, 32, 4, 12);
   REQUIRE(run.steps.size() == losses.size());
   for (std::size_t i = 0; i < losses.size(); ++i) {
     CAPTURE(i);
@@ -131,16 +103,16 @@ TEST_CASE("two workers on the exact ring train as one process would") {
 
 TEST_CASE("a code makes the ring coded, and compare sets the runs side by side") {
   const Bench bench;
-  REQUIRE(bench.program("fit --workers 2 --chunks 6 -o code.json").status == 0);
-  const std::string settings = " --workers 2 --steps 15 --batch 32 --report-error-every 1 ";
+  REQUIRE(bench.program("fit --workers 3 --chunks 9 -o code.json").status == 0);
+  const std::string settings = " --workers 3 --steps 15 --batch 32 --report-error-every 1 ";
   const Outcome coded = bench.train(settings + "--code code.json --json coded.jsonl");
-  INFO(coded.output);
+  INFO(coded.err);
   REQUIRE(coded.status == 0);
   REQUIRE(bench.train(settings + "--json exact.jsonl").status == 0);
   REQUIRE(bench.train(settings + "--reduce naive --json naive.jsonl").status == 0);
-  const TrainRun run = read_train_file(bench.file("coded.jsonl"));
+  const TrainRun run = read_train_file((bench.folder / "coded.jsonl"));
   CHECK(run.header.reduce == "coded");
-  CHECK(run.header.code.value().chunks == 6);
+  CHECK(run.header.code.value().chunks == 9);
   CHECK(run.header.code.value().file == "code.json");
   for (const TrainStep& step : run.steps) {
     CHECK(step.gradient_error.value() > 1e-7);
@@ -148,10 +120,10 @@ TEST_CASE("a code makes the ring coded, and compare sets the runs side by side")
     CHECK(step.replica_divergence.value() < 1e-4);
   }
   const Outcome table = bench.program("compare exact.jsonl coded.jsonl naive.jsonl --plot picture.png");
-  INFO(table.output);
+  INFO(table.out);
   CHECK(table.status == 0);
-  CHECK(contains(table.output, "coded 2,6"));
-  CHECK(std::filesystem::file_size(bench.file("picture.png")) > 10000);
+  CHECK(contains(table.out, "coded 3,9"));
+  CHECK(std::filesystem::file_size((bench.folder / "picture.png")) > 10000);
   CHECK(bench.program("compare exact.jsonl missing.jsonl").status != 0);
 }
 
@@ -160,8 +132,8 @@ TEST_CASE("bad input ends with a sentence before any worker starts") {
   const auto refused = [&](const std::string& arguments, const std::string& part) {
     const Outcome outcome = bench.train(arguments);
     CHECK_MESSAGE(outcome.status != 0, arguments);
-    CHECK_MESSAGE(contains(outcome.output, part), arguments, ": ", outcome.output);
-    CHECK_MESSAGE(!contains(outcome.output, "worker 1"), arguments, ": ", outcome.output);
+    CHECK_MESSAGE(contains(outcome.err, part), arguments, ": ", outcome.err);
+    CHECK_MESSAGE(!contains(outcome.err, "worker 1"), arguments, ": ", outcome.err);
   };
   refused("--workers 2 --steps 0", "steps is 0");
   refused("--workers 2 --steps -3", "steps is -3");
@@ -176,36 +148,38 @@ TEST_CASE("bad input ends with a sentence before any worker starts") {
   refused("--workers 2 --optimizer lion", "lion");
   const Outcome no_data = bench.program("train --workers 2 --data none");
   CHECK(no_data.status != 0);
-  CHECK(contains(no_data.output, "dataset-fashion-mnist"));
-  REQUIRE(bench.program("fit --workers 3 --chunks 6 -o three.json").status == 0);
+  CHECK(contains(no_data.err, "dataset-fashion-mnist"));
+  REQUIRE(bench.program("fit --workers 3 --chunks 9 -o three.json").status == 0);
   refused("--workers 2 --code three.json", "three.json is a code for 3 workers but this run has 2");
-  CHECK_FALSE(std::filesystem::exists(bench.file("run.jsonl")));
+  CHECK_FALSE(std::filesystem::exists((bench.folder / "run.jsonl")));
 }
 
 TEST_CASE("options that differ between ranks are named") {
   const Bench bench;
-  const std::string both = fmt::format(
-      "cd {0} && export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 10000)) CERAR_SECRET=a; "
-      "RANK=1 {1} train --data . --steps 5 --batch 16 & RANK=0 {1} train --data . --steps 5 --batch 32; wait",
-      bench.file("").string(), CERAR_PROGRAM);
-  const Outcome outcome = run_shell(both);
-  CHECK(contains(outcome.output, "rank 1 has batch 16 but rank 0 has 32"));
+  const Outcome outcome =
+      shell(bench.folder,
+            fmt::format("export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 10000)) CERAR_SECRET=a\n"
+                        "RANK=1 '{0}' train --data . --steps 5 --batch 16 &\n"
+                        "RANK=0 '{0}' train --data . --steps 5 --batch 32; wait",
+                        CERAR_PROGRAM));
+  CHECK(contains(outcome.err, "rank 1 has batch 16 but rank 0 has 32"));
 }
 
 TEST_CASE("a signal ends a long run on all ranks, and what was measured is kept") {
   const Bench bench;
   const auto start = std::chrono::steady_clock::now();
   // The signal goes to the program that started the workers, as a terminal's Ctrl-C goes to the foreground job.
-  const Outcome outcome = run_shell(fmt::format(
-      "cd {} && {} train --data . --workers 2 --steps 1000000 --batch 16 --json run.jsonl & "
-      "for i in $(seq 100); do sleep 0.1; grep -q '\"step\":20,' run.jsonl.partial 2>/dev/null && break; done; "
-      "kill -INT $!; wait $!",
-      bench.file("").string(), CERAR_PROGRAM));
-  INFO(outcome.output);
+  const Outcome outcome =
+      shell(bench.folder,
+            fmt::format("'{}' train --data . --workers 2 --steps 1000000 --batch 16 --json run.jsonl &\n"
+                        "for i in $(seq 200); do sleep 0.1; grep -q '\"step\":20,' run.jsonl.partial && break; done\n"
+                        "kill -INT $!; wait $!",
+                        CERAR_PROGRAM));
+  INFO(outcome.err);
   CHECK(outcome.status == 130);
-  CHECK(contains(outcome.output, "interrupted after step"));
+  CHECK(contains(outcome.out, "interrupted after step"));
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
-  const TrainRun run = read_train_file(bench.file("run.jsonl"));
+  const TrainRun run = read_train_file((bench.folder / "run.jsonl"));
   REQUIRE(run.summary.has_value());
   CHECK(run.summary->interrupted);
   CHECK(run.summary->steps >= 20);

@@ -1,9 +1,9 @@
 #include "experiments/compare.h"
 
+#include "../program.h"
 #include "coding/error.h"
 #include "experiments/compare_plot.h"
 #include "experiments/gnuplot.h"
-#include "small_data.h"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,8 @@
 #include <cstdlib>
 
 using namespace cerar;
-using cerar::testing::TemporaryFolder;
+using cerar::testing::contains;
+using cerar::testing::Folder;
 
 namespace {
 
@@ -38,8 +39,6 @@ TrainRun some_run(const std::string& reduce, double error, std::int64_t bytes, s
 std::vector<NamedRun> two_runs() {
   return {{"exact", some_run("exact", 4e-8, 1000, 30)}, {"coded 2,6", some_run("coded", 1.5e-4, 750, 30)}};
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 void write_run(const std::filesystem::path& path, const TrainRun& run) {
   TrainFileReporter reporter(path);
@@ -86,7 +85,9 @@ TEST_CASE("runs of other steps and runs without errors leave gaps") {
   runs[1].run.steps.resize(5);
   runs[1].run.summary.reset();
   runs[0].run.steps[0].gradient_error.reset();
-  CHECK(contains(step_table(runs, 0), "-  -\n"));
+  const std::string rows = step_table(runs, 0);
+  CHECK(rows.substr(rows.size() - 2) == "-\n");
+  CHECK(contains(rows, "\n1     | 2.0000               -   1000"));
   const std::string table = comparison_table(runs);
   CHECK(contains(table, "5 of 30 (broke off)"));
   for (TrainStep& step : runs[0].run.steps) {
@@ -98,7 +99,7 @@ TEST_CASE("runs of other steps and runs without errors leave gaps") {
 }
 
 TEST_CASE("runs are named by how they reduced, and by file where that is not enough") {
-  const TemporaryFolder folder;
+  const Folder folder;
   write_run(folder / "a.jsonl", some_run("exact", 0, 1, 3));
   write_run(folder / "b.jsonl", some_run("coded", 1, 1, 3));
   write_run(folder / "c.jsonl", some_run("coded", 1, 1, 3));
@@ -119,21 +120,33 @@ TEST_CASE("runs are named by how they reduced, and by file where that is not eno
 }
 
 TEST_CASE("the picture is a PNG, and failures say what to do") {
-  const TemporaryFolder folder;
+  const Folder folder;
   const auto picture = folder / "it's a picture.png";
   SUBCASE("drawn") {
     plot_comparison(two_runs(), picture);
-    CHECK(cerar::testing::read_text(picture).substr(1, 3) == "PNG");
-    CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+    CHECK(cerar::testing::contents(picture).substr(1, 3) == "PNG");
+    CHECK(std::distance(std::filesystem::directory_iterator(folder / ""), {}) == 1);
   }
-  SUBCASE("nothing measured") {
+  SUBCASE("no errors measured, or none there") {
     std::vector<NamedRun> runs = two_runs();
-    for (NamedRun& named : runs) {
-      named.run.steps.clear();
-      named.run.summary.reset();
+    for (TrainStep& step : runs[0].run.steps) {
+      step.gradient_error.reset();
+      step.gradient_error_worst_layer.reset();
+    }
+    for (TrainStep& step : runs[1].run.steps) {
+      step.gradient_error = 0;
+      step.gradient_error_worst_layer = 0;
     }
     plot_comparison(runs, picture);
     CHECK(std::filesystem::exists(picture));
+  }
+  SUBCASE("no steps") {
+    std::vector<NamedRun> runs = two_runs();
+    runs[0].run.steps.clear();
+    plot_comparison(runs, picture);
+    CHECK(std::filesystem::exists(picture));
+    runs[1].run.steps.clear();
+    CHECK_THROWS_WITH_AS(plot_comparison(runs, picture), doctest::Contains("no steps"), Error);
   }
   SUBCASE("a folder that does not exist") {
     CHECK_THROWS_WITH_AS(plot_comparison(two_runs(), folder / "none" / "a.png"), doctest::Contains("cannot be written"),
@@ -141,14 +154,14 @@ TEST_CASE("the picture is a PNG, and failures say what to do") {
   }
   SUBCASE("gnuplot is not installed") {
     const std::string path = std::getenv("PATH");
-    setenv("PATH", folder.path().c_str(), 1);
+    setenv("PATH", (folder / "").c_str(), 1);
     CHECK_THROWS_WITH_AS(plot_comparison(two_runs(), picture), doctest::Contains("gnuplot-nox"), Error);
     setenv("PATH", path.c_str(), 1);
-    CHECK(std::filesystem::is_empty(folder.path()));
+    CHECK(std::filesystem::is_empty(folder / ""));
   }
   SUBCASE("gnuplot fails") {
     CHECK_THROWS_WITH_AS(draw_with_gnuplot("plot no_such_variable\n", picture, 400, 300),
                          doctest::Contains("no_such_variable"), Error);
-    CHECK(std::filesystem::is_empty(folder.path()));
+    CHECK(std::filesystem::is_empty(folder / ""));
   }
 }

@@ -1,5 +1,6 @@
 #include "experiments/fashion_mnist.h"
 
+#include "../program.h"
 #include "coding/error.h"
 #include "experiments/idx_file.h"
 #include "small_data.h"
@@ -10,32 +11,35 @@
 #include <string>
 
 using namespace cerar;
+using cerar::testing::contains;
+using cerar::testing::Folder;
 using cerar::testing::idx_bytes;
 using cerar::testing::random_images;
-using cerar::testing::TemporaryFolder;
 using cerar::testing::write_gzipped;
 
 namespace {
 
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
 /// What reading the folder fails with.
-std::string failure(const TemporaryFolder& folder) {
+std::string failure(const Folder& folder) {
   try {
-    (void)read_fashion_mnist(folder.path());
+    (void)read_fashion_mnist(folder / "");
   } catch (const FileError& error) {
     return error.what();
   }
   return "no error";
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("a data set in the format of Fashion-MNIST comes back as it was written") {
-  const TemporaryFolder folder;
+  const Folder folder;
   const FashionMnist written{random_images(50, 784, 1), random_images(20, 784, 2)};
-  cerar::testing::write_data_set(folder.path(), written);
-  const FashionMnist read = read_fashion_mnist(folder.path());
+  cerar::testing::write_data_set(folder / "", written);
+  const FashionMnist read = read_fashion_mnist(folder / "");
   CHECK(read.training.pixels == 784);
   CHECK(read.training.images == written.training.images);
   CHECK(read.training.classes == written.training.classes);
@@ -44,9 +48,9 @@ TEST_CASE("a data set in the format of Fashion-MNIST comes back as it was writte
 }
 
 TEST_CASE("each way a data set can be damaged is named with its file") {
-  const TemporaryFolder folder;
+  const Folder folder;
   const FashionMnist data{random_images(50, 784, 1), random_images(20, 784, 2)};
-  cerar::testing::write_data_set(folder.path(), data);
+  cerar::testing::write_data_set(folder / "", data);
   const auto images = folder / "train-images-idx3-ubyte.gz";
   const auto labels = folder / "train-labels-idx1-ubyte.gz";
 
@@ -64,11 +68,11 @@ TEST_CASE("each way a data set can be damaged is named with its file") {
     CHECK(contains(text, "cut short"));
   }
   SUBCASE("no gzip and no IDX at all") {
-    cerar::testing::write_text(images, "<html>not found</html>");
+    write_text(images, "<html>not found</html>");
     CHECK(contains(failure(folder), "magic number"));
   }
   SUBCASE("empty") {
-    cerar::testing::write_text(images, "");
+    write_text(images, "");
     CHECK(contains(failure(folder), "inside its header"));
   }
   SUBCASE("fewer values than promised") {

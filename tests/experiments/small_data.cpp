@@ -6,25 +6,9 @@
 #include <zlib.h>
 
 #include <array>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
-#include <stdlib.h>
-
+#include <utility>
 namespace cerar::testing {
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "cerar-test-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) {
-    throw std::runtime_error("no temporary folder can be made");
-  }
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 LabelledImages random_images(std::int64_t count, std::int64_t pixels, std::uint64_t seed) {
   constexpr std::uint64_t classes = 10;
@@ -82,17 +66,6 @@ void write_data_set(const std::filesystem::path& folder, const FashionMnist& dat
                   idx_bytes(0x803, {count, 28, 28}, part->images));
     write_gzipped(folder / fmt::format("{}-labels-idx1-ubyte.gz", name), idx_bytes(0x801, {count}, part->classes));
   }
-}
-
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
 }
 
 }  // namespace cerar::testing

@@ -1,7 +1,7 @@
 #include "experiments/train_file.h"
 
+#include "../program.h"
 #include "coding/error.h"
-#include "small_data.h"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -10,11 +10,14 @@
 #include <limits>
 
 using namespace cerar;
-using cerar::testing::read_text;
-using cerar::testing::TemporaryFolder;
-using cerar::testing::write_text;
+using cerar::testing::contents;
+using cerar::testing::Folder;
 
 namespace {
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 TrainHeader some_header() {
   TrainHeader header;
@@ -68,7 +71,7 @@ std::string failure(const std::filesystem::path& path) {
 
 std::vector<std::string> lines_of(const std::filesystem::path& path) {
   std::vector<std::string> lines;
-  std::string text = read_text(path);
+  std::string text = contents(path);
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
     lines.push_back(text.substr(0, end));
     text.erase(0, end + 1);
@@ -79,7 +82,7 @@ std::vector<std::string> lines_of(const std::filesystem::path& path) {
 }  // namespace
 
 TEST_CASE("records come back as they were written, to the last bit") {
-  const TemporaryFolder folder;
+  const Folder folder;
   write_run(folder / "run.jsonl");
   const TrainRun run = read_train_file(folder / "run.jsonl");
   CHECK(run.header == some_header());
@@ -91,7 +94,7 @@ TEST_CASE("records come back as they were written, to the last bit") {
 }
 
 TEST_CASE("every line is an object with the documented type") {
-  const TemporaryFolder folder;
+  const Folder folder;
   write_run(folder / "run.jsonl");
   std::vector<std::string> types;
   for (const std::string& line : lines_of(folder / "run.jsonl")) {
@@ -103,13 +106,13 @@ TEST_CASE("every line is an object with the documented type") {
 TEST_CASE("an infinite error becomes null and comes back") {
   const TrainStep step{1, 1.0, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0};
   CHECK(nlohmann::json::parse(to_json(step).dump()).at("gradient_error").is_null());
-  const TemporaryFolder folder;
+  const Folder folder;
   write_text(folder / "run.jsonl", to_json(some_header()).dump() + "\n" + to_json(step).dump() + "\n");
   CHECK(std::isinf(read_train_file(folder / "run.jsonl").steps.at(0).gradient_error.value()));
 }
 
 TEST_CASE("a file has its name only when the run is complete") {
-  const TemporaryFolder folder;
+  const Folder folder;
   const auto path = folder / "run.jsonl";
   {
     TrainFileReporter reporter(path);
@@ -126,15 +129,15 @@ TEST_CASE("a file has its name only when the run is complete") {
 }
 
 TEST_CASE("an output that cannot be written is found out at once and leaves nothing behind") {
-  const TemporaryFolder folder;
+  const Folder folder;
   CHECK_THROWS_WITH_AS(TrainFileReporter(folder / "none" / "run.jsonl"), doctest::Contains("No such file"), FileError);
-  CHECK_THROWS_WITH_AS(TrainFileReporter(folder.path()), doctest::Contains("folder"), FileError);
+  CHECK_THROWS_WITH_AS(TrainFileReporter(folder / ""), doctest::Contains("folder"), FileError);
   JsonLinesFile::check_writable(folder / "run.jsonl");
-  CHECK(std::filesystem::is_empty(folder.path()));
+  CHECK(std::filesystem::is_empty(folder / ""));
 }
 
 TEST_CASE("each way a run's file can be damaged is named with its line") {
-  const TemporaryFolder folder;
+  const Folder folder;
   const auto path = folder / "run.jsonl";
   write_run(path);
   std::vector<std::string> lines = lines_of(path);
@@ -149,13 +152,13 @@ TEST_CASE("each way a run's file can be damaged is named with its line") {
   const auto at_line = [&](int line) { return path.string() + ":" + std::to_string(line) + ":"; };
 
   SUBCASE("missing") { CHECK(failure(folder / "other.jsonl").find("other.jsonl cannot be read") != std::string::npos); }
-  SUBCASE("a folder") { CHECK(failure(folder.path()).find("folder") != std::string::npos); }
+  SUBCASE("a folder") { CHECK(failure(folder / "").find("folder") != std::string::npos); }
   SUBCASE("empty") {
     lines.clear();
     CHECK(damaged().find("empty") != std::string::npos);
   }
   SUBCASE("cut in the middle of a line") {
-    const std::string text = read_text(path);
+    const std::string text = contents(path);
     write_text(path, text.substr(0, text.size() - 20));
     CHECK(failure(path).find(at_line(4)) == 0);
     CHECK(failure(path).find("cut short") != std::string::npos);
@@ -173,7 +176,7 @@ TEST_CASE("each way a run's file can be damaged is named with its line") {
     CHECK(damaged().find(at_line(1) + " the first record is a step") == 0);
   }
   SUBCASE("two runs in one file") {
-    lines.insert(lines.end(), lines.begin(), lines.begin() + 1);
+    lines.push_back(std::string(lines[0]));
     CHECK(damaged().find(at_line(5) + " a second header") == 0);
   }
   SUBCASE("records after the summary") {
