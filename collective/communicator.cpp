@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -24,9 +23,8 @@ namespace cerar {
 
 namespace {
 
-constexpr std::array kAlgorithms = {std::pair{Algorithm::exact, std::string_view("exact")},
-                                    std::pair{Algorithm::naive, std::string_view("naive")},
-                                    std::pair{Algorithm::coded, std::string_view("coded")}};
+/// In the order of Algorithm.
+constexpr std::array<std::string_view, 3> kAlgorithmNames = {"exact", "naive", "coded"};
 
 void validate(const CommunicatorOptions& options) {
   if (options.size < 1 || options.rank < 0 || options.rank >= options.size) {
@@ -73,17 +71,15 @@ std::uint64_t hash_plan(std::span<const Slice> slices, std::int64_t slots) {
 
 }  // namespace
 
-std::string_view name(Algorithm algorithm) noexcept {
-  return std::ranges::find(kAlgorithms, algorithm, &std::pair<Algorithm, std::string_view>::first)->second;
-}
+std::string_view name(Algorithm algorithm) noexcept { return kAlgorithmNames[static_cast<std::size_t>(algorithm)]; }
 
 Algorithm algorithm_from_name(std::string_view name) {
-  const auto found = std::ranges::find(kAlgorithms, name, &std::pair<Algorithm, std::string_view>::second);
-  if (found == kAlgorithms.end()) {
+  const auto* const found = std::ranges::find(kAlgorithmNames, name);
+  if (found == kAlgorithmNames.end()) {
     throw std::invalid_argument(
-        fmt::format("no algorithm is called '{}'; choose from {}", name, fmt::join(kAlgorithms | std::views::values, ", ")));
+        fmt::format("no algorithm is called '{}'; choose from {}", name, fmt::join(kAlgorithmNames, ", ")));
   }
-  return found->first;
+  return static_cast<Algorithm>(found - kAlgorithmNames.begin());
 }
 
 class Communicator::Impl {

@@ -23,7 +23,7 @@ std::string percent(std::optional<double> share) {
   if (!share) {
     return nothing;
   }
-  return *share == 0 || *share >= 1e-3 ? fmt::format("{:.3f} %", 100 * *share) : fmt::format("{:.3g} %", 100 * *share);
+  return *share == 0 || *share >= 1e-3 ? fmt::format("{:.3f} %", 100 * *share) : fmt::format("{:#.3g} %", 100 * *share);
 }
 
 std::string short_name(const TrainHeader& header) {

@@ -310,7 +310,7 @@ TEST_CASE("many operations in a row, of every kind and size, on one communicator
       4,
       [](Communicator& communicator) {
         std::vector<float> record;
-        for (const std::size_t values : {0, 5, 1000, 1, 70000, 12}) {
+        for (const std::size_t values : {0U, 5U, 1000U, 1U, 70000U, 12U}) {
           for (const Algorithm algorithm : {Algorithm::coded, Algorithm::exact, Algorithm::naive}) {
             std::vector<float> mine(values, static_cast<float>(communicator.rank() + 1));
             communicator.all_reduce(mine, {.algorithm = algorithm});

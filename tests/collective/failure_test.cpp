@@ -75,7 +75,7 @@ TEST_CASE("a stopped worker ends the others at the deadline, blocked and not spi
       },
       [](CommunicatorOptions& options) { options.timeout_seconds = 2; });
   // Rank 2 waits for the stopped rank itself; whoever speaks first is believed by all.
-  for (const std::size_t rank : {0, 2}) {
+  for (const std::size_t rank : {0U, 2U}) {
     CHECK(results[rank].status == 1);
     CHECK_MESSAGE(contains(results[rank].error, "waited 2 s for rank"), results[rank].error);
     CHECK(results[rank].seconds < 5);
@@ -143,7 +143,7 @@ TEST_CASE("ranks that disagree on count, algorithm or operation all fail with bo
       return values;
     });
     CHECK(results[1].status == 0);
-    for (const std::size_t rank : {0, 2}) {
+    for (const std::size_t rank : {0U, 2U}) {
       CHECK(results[rank].status == 1);
       CHECK_MESSAGE(contains(results[rank].error, "rank 1"), results[rank].error);
     }
@@ -173,7 +173,7 @@ TEST_CASE("set-up: what differs is said on both sides") {
     });
     CHECK_MESSAGE(contains(results[2].error, "secrets differ"), results[2].error);
     CHECK_MESSAGE(contains(results[2].error, "CERAR_SECRET"), results[2].error);
-    for (const std::size_t rank : {0, 1}) {
+    for (const std::size_t rank : {0U, 1U}) {
       CHECK_MESSAGE(contains(results[rank].error, "did not meet rank 2"), results[rank].error);
       CHECK_MESSAGE(contains(results[rank].error, "secrets differ"), results[rank].error);
     }

@@ -30,7 +30,7 @@ float plain_combination(const std::vector<Term>& terms, std::size_t x) {
 
 TEST_CASE("combinations round term by term, to the bit") {
   for (const std::size_t n : kLengths) {
-    for (const std::size_t count : {0, 1, 2, 12, 31}) {
+    for (const std::size_t count : {0U, 1U, 2U, 12U, 31U}) {
       std::vector<std::vector<float>> vectors;
       std::vector<Term> terms;
       for (std::size_t k = 0; k < count; ++k) {
