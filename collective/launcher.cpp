@@ -258,28 +258,40 @@ class Group {
     }
   }
 
+  /// A worker that has ended, and the status a shell would give.
+  struct End {
+    std::int64_t rank;
+    int status;
+    int signal;  ///< that ended it, or 0
+  };
+
   void reap() {
-    for (;;) {
-      int state = 0;
-      const pid_t child = waitpid(-1, &state, WNOHANG);
-      if (child <= 0) {
-        return;
-      }
+    std::vector<End> failures;
+    int state = 0;
+    for (pid_t child = waitpid(-1, &state, WNOHANG); child > 0; child = waitpid(-1, &state, WNOHANG)) {
       const auto worker = running_.find(child);
       if (worker == running_.end()) {
         continue;
       }
-      const std::int64_t rank = worker->second;
+      const int signal = WIFSIGNALED(state) ? WTERMSIG(state) : 0;
+      const End end{worker->second, signal != 0 ? 128 + signal : WEXITSTATUS(state), signal};
       running_.erase(worker);
-      const int status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
-      if (status != 0 && !status_) {
-        status_ = status;
-        options_.on_trouble(WIFSIGNALED(state)
-                                ? fmt::format("worker {} was ended by signal {} ({})", rank, WTERMSIG(state),
-                                              strsignal(WTERMSIG(state)))
-                                : fmt::format("worker {} ended with status {}", rank, status));
-        next_step_ = Deadline(kLastWordsSeconds);
+      if (end.status != 0) {
+        failures.push_back(end);
       }
+    }
+    if (failures.empty() || status_) {
+      return;
+    }
+    // The kernel hands out what ended together in any order: a killed worker is the cause, the others' errors follow from it.
+    const auto killed = std::ranges::find_if(failures, [](const End& end) { return end.signal != 0; });
+    const End& first = killed == failures.end() ? failures.front() : *killed;
+    status_ = first.status;
+    next_step_ = Deadline(kLastWordsSeconds);
+    if (!interrupted_) {
+      options_.on_trouble(first.signal != 0 ? fmt::format("worker {} was ended by signal {} ({})", first.rank,
+                                                          first.signal, strsignal(first.signal))
+                                            : fmt::format("worker {} ended with status {}", first.rank, first.status));
     }
   }
 

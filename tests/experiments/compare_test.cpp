@@ -56,7 +56,7 @@ TEST_CASE("the table sets accuracy, errors and bytes of the runs side by side") 
   INFO(table);
   CHECK(contains(table, "exact  coded 2,6"));
   CHECK(contains(table, "87.50 %"));
-  CHECK(contains(table, "4.00e-06 %    0.0150 %"));
+  CHECK(contains(table, "4.00e-06 %   0.0150 %"));
   CHECK(contains(table, "1.000      0.750"));
   CHECK_FALSE(contains(table, "note:"));
 }
