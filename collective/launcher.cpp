@@ -7,21 +7,20 @@
 #include <fmt/core.h>
 #include <sodium.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
+#include <map>
+#include <optional>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <map>
-#include <optional>
 
 extern char** environ;
 
@@ -176,7 +175,8 @@ class Group {
       reader.drain(options_.on_line);
       reader.finish(options_.on_line);
     }
-    return status_.value_or(0);
+    conclude();
+    return status_;
   }
 
  private:
@@ -266,7 +266,6 @@ class Group {
   };
 
   void reap() {
-    std::vector<End> failures;
     int state = 0;
     for (pid_t child = waitpid(-1, &state, WNOHANG); child > 0; child = waitpid(-1, &state, WNOHANG)) {
       const auto worker = running_.find(child);
@@ -276,18 +275,26 @@ class Group {
       const int signal = WIFSIGNALED(state) ? WTERMSIG(state) : 0;
       const End end{worker->second, signal != 0 ? 128 + signal : WEXITSTATUS(state), signal};
       running_.erase(worker);
-      if (end.status != 0) {
-        failures.push_back(end);
+      if (end.status != 0 && !concluded_) {
+        failures_.push_back(end);
+        next_step_ = next_step_ ? next_step_ : Deadline(kLastWordsSeconds);
       }
     }
-    if (failures.empty() || status_) {
+  }
+
+  /// Settles which worker failed first, as far as it can be told: a killed worker's memory is taken down after its
+  /// connections, so those that fail in consequence may end before it. Later ends are this launcher's doing.
+  void conclude() {
+    if (concluded_) {
       return;
     }
-    // The kernel hands out what ended together in any order: a killed worker is the cause, the others' errors follow from it.
-    const auto killed = std::ranges::find_if(failures, [](const End& end) { return end.signal != 0; });
-    const End& first = killed == failures.end() ? failures.front() : *killed;
+    concluded_ = true;
+    if (failures_.empty()) {
+      return;
+    }
+    const auto killed = std::ranges::find_if(failures_, [](const End& end) { return end.signal != 0; });
+    const End& first = killed == failures_.end() ? failures_.front() : *killed;
     status_ = first.status;
-    next_step_ = Deadline(kLastWordsSeconds);
     if (!interrupted_) {
       options_.on_trouble(first.signal != 0 ? fmt::format("worker {} was ended by signal {} ({})", first.rank,
                                                           first.signal, strsignal(first.signal))
@@ -309,6 +316,9 @@ class Group {
     if (!next_step_ || !next_step_->passed()) {
       return;
     }
+    if (!interrupted_) {
+      conclude();
+    }
     kill_all(terminated_ ? SIGKILL : SIGTERM);
     terminated_ = true;
     next_step_ = Deadline(kTerminateSeconds);
@@ -325,8 +335,10 @@ class Group {
   std::map<std::string, std::string> base_;
   std::map<pid_t, std::int64_t> running_;
   std::vector<LineReader> readers_;
-  std::optional<int> status_;           ///< of the first worker that failed
-  std::optional<Deadline> next_step_;  ///< when the remaining workers are to be ended more firmly
+  std::vector<End> failures_;  ///< until concluded_
+  bool concluded_ = false;
+  int status_ = 0;                       ///< of the first worker that failed
+  std::optional<Deadline> next_step_;    ///< when the remaining workers are to be ended more firmly
   std::optional<Deadline> interrupted_;  ///< since the first signal to end; passed once another is a new request
   bool terminated_ = false;
 };

@@ -102,6 +102,25 @@ TEST_CASE("bench refuses bad input with one sentence and no worker started") {
   refuses("--workers 2 --json .", "it is a folder");
 }
 
+TEST_CASE("killing any one worker ends the group: its name on every other rank, its signal as the status") {
+  for (int victim = 0; victim < 4; ++victim) {
+    CAPTURE(victim);
+    const Folder folder;
+    const Outcome outcome =
+        cerar(folder, fmt::format("launch -n 4 -- sh -c 'if [ $RANK = {} ]; then (sleep 0.7; kill -9 $$) & fi; exec \"{}\" "
+                                  "bench --algorithms exact --sizes 1M --iterations 1000000'",
+                                  victim, CERAR_PROGRAM));
+    CHECK(outcome.status == 128 + 9);
+    for (int rank = 0; rank < 4; ++rank) {
+      if (rank != victim) {
+        const std::string line = fmt::format("[{}] cerar: rank {} has vanished", rank, victim);
+        CHECK_MESSAGE(contains(outcome.err, line), outcome.err);
+      }
+    }
+    CHECK_MESSAGE(contains(outcome.err, fmt::format("worker {} was ended by signal 9", victim)), outcome.err);
+  }
+}
+
 TEST_CASE("by hand: a port in use, half an environment, and a wrong secret are said in a sentence") {
   const Folder folder;
   const auto run = [&](const std::string& environment, const std::string& arguments = "bench --sizes 4") {
