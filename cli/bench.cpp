@@ -30,11 +30,20 @@ struct Options {
 };
 
 nlohmann::ordered_json to_json(const bench::BenchRow& row) {
-  return {{"algorithm", name(row.algorithm)}, {"workers", row.workers},         {"count", row.count},
-          {"size_bytes", row.size_bytes},     {"wire", row.wire},               {"time_us", row.time_us},
-          {"time_min_us", row.time_min_us},   {"time_max_us", row.time_max_us}, {"algbw_gbps", row.algbw_gbps},
-          {"busbw_gbps", row.busbw_gbps},     {"wrong", row.wrong},             {"wire_bytes", row.wire_bytes},
-          {"rel_l2", row.rel_l2},             {"rank_div", row.rank_div}};
+  return {{"algorithm", name(row.algorithm)},
+          {"workers", row.workers},
+          {"count", row.count},
+          {"size_bytes", row.size_bytes},
+          {"wire", row.wire},
+          {"time_us", row.time_us},
+          {"time_min_us", row.time_min_us},
+          {"time_max_us", row.time_max_us},
+          {"algbw_gbps", row.algbw_gbps},
+          {"busbw_gbps", row.busbw_gbps},
+          {"wrong", row.wrong},
+          {"wire_bytes", row.wire_bytes},
+          {"rel_l2", row.rel_l2},
+          {"rank_div", row.rank_div}};
 }
 
 /// The whole report so far; written again after every row, so that an interrupted run keeps what it measured.
@@ -77,18 +86,19 @@ void print_header(const Options& options, std::int64_t workers, const std::optio
              options.bench.warmup, options.bench.iterations, options.bench.seed);
   if (code) {
     fmt::print("# code: {}, c = {}, rate {:.4f} (exact ring {:.4f}), predicted error {:.3g}\n", code->construction.name,
-               code->shape.chunks, code->shape.rate(), RingShape{workers, workers}.rate(), code->predicted_relative_error);
+               code->shape.chunks, code->shape.rate(), RingShape{workers, workers}.rate(),
+               code->predicted_relative_error);
   }
-  fmt::print("#\n#{:>11} {:>10} {:>6} {:>6} {:>9} {:>11} {:>8} {:>8} {:>7} {:>12} {:>9} {:>9}\n", "size", "count", "type",
-             "redop", "algorithm", "time", "algbw", "busbw", "#wrong", "wire", "rel_l2", "rank_div");
-  fmt::print("#{:>11} {:>10} {:>6} {:>6} {:>9} {:>11} {:>8} {:>8} {:>7} {:>12} {:>9} {:>9}\n", "(B)", "(values)", "", "",
-             "", "(us)", "(GB/s)", "(GB/s)", "", "(B sent)", "", "");
+  fmt::print("#\n#{:>11} {:>10} {:>6} {:>6} {:>9} {:>11} {:>8} {:>8} {:>7} {:>12} {:>9} {:>9}\n", "size", "count",
+             "type", "redop", "algorithm", "time", "algbw", "busbw", "#wrong", "wire", "rel_l2", "rank_div");
+  fmt::print("#{:>11} {:>10} {:>6} {:>6} {:>9} {:>11} {:>8} {:>8} {:>7} {:>12} {:>9} {:>9}\n", "(B)", "(values)", "",
+             "", "", "(us)", "(GB/s)", "(GB/s)", "", "(B sent)", "", "");
 }
 
 void print_row(const bench::BenchRow& row) {
   fmt::print("{:>12} {:>10} {:>6} {:>6} {:>9} {:>11.1f} {:>8.3f} {:>8.3f} {:>7} {:>12} {:>9.2e} {:>9.2e}\n",
-             row.size_bytes, row.count, "float", "sum", name(row.algorithm), row.time_us, row.algbw_gbps, row.busbw_gbps,
-             row.wrong, row.wire_bytes, row.rel_l2, row.rank_div);
+             row.size_bytes, row.count, "float", "sum", name(row.algorithm), row.time_us, row.algbw_gbps,
+             row.busbw_gbps, row.wrong, row.wire_bytes, row.rel_l2, row.rank_div);
   std::fflush(stdout);
 }
 
@@ -172,19 +182,23 @@ void add_bench(CLI::App& app) {
   command->add_option("--sizes", options->sizes, "MIN:MAX[:FACTOR] or a list, in bytes with K, M, G (factor 4)")
       ->capture_default_str();
   command->add_option("--warmup", options->bench.warmup, "Untimed repetitions of each")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}))
       ->capture_default_str();
   command->add_option("--iterations", options->bench.iterations, "Timed repetitions of each")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
       ->capture_default_str();
-  command->add_option("--seed", options->bench.seed, "Of the inputs")->capture_default_str();
+  command->add_option("--seed", options->bench.seed, "Of the inputs")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}))
+      ->capture_default_str();
   command->add_option("--timeout", options->timeout_seconds, "Seconds without progress until the ring gives up")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
   command->add_option("--json", options->json_file, "Also write the rows to this file");
   command->footer(
-      "time is the median over the iterations of the slowest rank's; wire is what a worker sends in one operation; wrong\n"
-      "counts values that differ from what the algorithm must give (then the exit status is 2); rel_l2 is the distance\n"
+      "time is the median over the iterations of the slowest rank's; wire is what a worker sends in one operation; "
+      "wrong\n"
+      "counts values that differ from what the algorithm must give (then the exit status is 2); rel_l2 is the "
+      "distance\n"
       "from the true sum of N(0,1) gradients, a code's own error; rank_div the largest distance between two ranks.\n"
       "Example: cerar bench --workers 4 --code code.json --sizes 1M,64M --json bench.json");
   command->callback([options] {

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/launch.h"
 #include "cli/train_console.h"
-#include "coding/code_file.h"
+#include "coding/atomic_file.h"
 #include "collective/communicator.h"
 #include "experiments/shard.h"
 #include "experiments/train_file.h"
@@ -30,6 +30,7 @@ struct Arguments {
   std::optional<std::int64_t> workers;
   std::string reduce;
   std::string code_file;
+  std::int64_t seed = 1;
   std::string optimizer = "sgd";
   std::string data_directory = default_fashion_mnist_directory;
   std::string json_file;
@@ -79,6 +80,10 @@ void complete(Arguments& arguments, CommunicatorOptions& ring) {
   train.reduce = !arguments.reduce.empty()     ? algorithm_from_name(arguments.reduce)
                  : arguments.code_file.empty() ? Algorithm::exact
                                                : Algorithm::coded;
+  if (arguments.seed < 0) {  // read as a signed number: an unsigned one would take -1 for 2^64 - 1
+    throw std::invalid_argument(fmt::format("--seed is {}, expected at least 0", arguments.seed));
+  }
+  train.seed = static_cast<std::uint64_t>(arguments.seed);
   train.code_file = arguments.code_file;
   train.version = CERAR_VERSION;
   train.stop_requested = [] { return stop_requested.load(); };
@@ -92,12 +97,7 @@ void complete(Arguments& arguments, CommunicatorOptions& ring) {
         "--code code.json",
         ring.size, 3 * ring.size));
   }
-  ring.code = read_code_file(arguments.code_file);
-  if (ring.code->shape.workers != ring.size) {
-    throw std::invalid_argument(
-        fmt::format("{} is a code for {} workers but this run has {}; fit one with cerar fit --workers {}",
-                    arguments.code_file, ring.code->shape.workers, ring.size, ring.size));
-  }
+  ring.code = read_code_for(arguments.code_file, ring.size);
 }
 
 void train_as_rank(const Arguments& arguments, const CommunicatorOptions& ring, const FashionMnist& data) {
@@ -134,24 +134,15 @@ void run(Arguments& arguments) {
   if (arguments.workers.value_or(1) < 1) {
     throw std::invalid_argument(fmt::format("--workers is {}, expected at least 1", *arguments.workers));
   }
-  const std::optional<CommunicatorOptions> environment = options_from_environment();
-  CommunicatorOptions ring;
-  ring.size = arguments.workers.value_or(1);
-  if (environment) {
-    ring = *environment;
-    if (arguments.workers && *arguments.workers != ring.size) {
-      throw std::invalid_argument(
-          fmt::format("--workers is {} but the environment's WORLD_SIZE is {}; leave out --workers", *arguments.workers,
-                      ring.size));
-    }
-  }
+  RingPlace place = ring_place(arguments.workers);
+  CommunicatorOptions& ring = place.options;
   complete(arguments, ring);
   if (!arguments.json_file.empty() && ring.rank == 0) {
-    JsonLinesFile::check_writable(arguments.json_file);
+    require_writable(arguments.json_file);
   }
   {
     const FashionMnist data = read_fashion_mnist(arguments.data_directory);
-    if (environment || ring.size == 1) {
+    if (place.is_launched || ring.size == 1) {
       train_as_rank(arguments, ring, data);
       return;
     }
@@ -182,7 +173,7 @@ void add_train(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--learning-rate", train.learning_rate,
                       "Of the first step, falling linearly to zero (default: 0.2 for sgd, 0.001 for adam)");
-  command->add_option("--seed", train.seed, "Of the initialisation, the shards and the order of images")
+  command->add_option("--seed", arguments->seed, "Of the initialisation, the shards and the order of images")
       ->capture_default_str();
   command
       ->add_option("--report-error-every", train.report_error_every,

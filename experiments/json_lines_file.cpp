@@ -48,11 +48,6 @@ JsonLinesFile::~JsonLinesFile() {
   }
 }
 
-void JsonLinesFile::check_writable(const std::filesystem::path& path) {
-  open_partial(path);
-  remove_quietly(partial_of(path));
-}
-
 void JsonLinesFile::write(const nlohmann::ordered_json& record) {
   errno = 0;
   stream_ << record.dump() << '\n' << std::flush;

@@ -18,9 +18,6 @@ class JsonLinesFile {
   JsonLinesFile(const JsonLinesFile&) = delete;
   JsonLinesFile& operator=(const JsonLinesFile&) = delete;
 
-  /// Throws the same as the constructor, leaving no file behind.
-  static void check_writable(const std::filesystem::path& path);
-
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] const std::filesystem::path& partial_path() const noexcept { return partial_; }
   /// Whether lines lie in FILE.partial that commit() has not given their name.

@@ -81,8 +81,8 @@ struct TrainSummary {
   friend bool operator==(const TrainSummary&, const TrainSummary&) = default;
 };
 
-/// Each record as one JSON object whose field "type" is header, step or summary (docs/training.md). Numbers round-trip
-/// exactly; an infinite error becomes null, as JSON has none.
+/// Each record as one JSON object: the field "type" is header, step or summary, the others are called as the members.
+/// Numbers round-trip exactly; an infinite error becomes null, as JSON has none.
 [[nodiscard]] nlohmann::ordered_json to_json(const TrainHeader& header);
 [[nodiscard]] nlohmann::ordered_json to_json(const TrainStep& step);
 [[nodiscard]] nlohmann::ordered_json to_json(const TrainSummary& summary);

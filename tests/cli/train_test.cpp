@@ -138,6 +138,7 @@ TEST_CASE("bad input ends with a sentence before any worker starts") {
   refused("--workers 2 --steps 0", "steps is 0");
   refused("--workers 2 --steps -3", "steps is -3");
   refused("--workers 0", "--workers is 0");
+  refused("--workers 2 --seed -1", "--seed is -1");
   refused("--workers 2 --batch 0", "batch is 0");
   refused("--workers 2 --batch 201", "batch is 201 images, but each of 2 workers has only 200");
   refused("--workers 2 --steps 3 --epochs 1", "--epochs");
@@ -150,7 +151,7 @@ TEST_CASE("bad input ends with a sentence before any worker starts") {
   CHECK(no_data.status != 0);
   CHECK(contains(no_data.err, "dataset-fashion-mnist"));
   REQUIRE(bench.program("fit --workers 3 --chunks 9 -o three.json").status == 0);
-  refused("--workers 2 --code three.json", "three.json is a code for 3 workers but this run has 2");
+  refused("--workers 2 --code three.json", "three.json is a code for 3 workers and this job has 2");
   CHECK_FALSE(std::filesystem::exists((bench.folder / "run.jsonl")));
 }
 
