@@ -14,7 +14,7 @@ namespace cerar {
 /// How a worker turns what it kept into the sum (docs/theory.md, "Two decoders").
 enum class Decoder {
   own_exact,  ///< keeps o_{i,f} .. o_{i,L}, own contribution removed; ghat_i = G_i + [o_{i,f} ... o_{i,L}] R_i
-  paper,      ///< keeps s_{i,N}, r_{i,N} .. r_{i,L}, own contribution inside; ghat_i = [s_{i,N} r_{i,N} ... r_{i,L}] R_i
+  paper,  ///< keeps s_{i,N}, r_{i,N} .. r_{i,L}, own contribution inside; ghat_i = [s_{i,N} r_{i,N} ... r_{i,L}] R_i
 };
 
 /// Wire noise and gradient statistics that a code was designed for (docs/theory.md, "Error and noise model").
@@ -31,12 +31,13 @@ struct Construction {
   std::uint64_t seed = 0;                    ///< of the random matrices; 0 where none were drawn
 };
 
-/// A fitted (U, R) for the paper's shift protocol, as a value. Immutable by convention once fitted; hash() identifies it.
+/// A fitted (U, R) for the paper's shift protocol, as a value. Immutable by convention once fitted; hash() identifies
+/// it.
 struct Code {
   RingShape shape;
   Decoder decoder = Decoder::own_exact;
-  /// f: vectors received in rounds f .. L are kept. N - 1 is the paper's c vectors, 1 the full window. The paper's decoder
-  /// has max(1, N - 1).
+  /// f: vectors received in rounds f .. L are kept. N - 1 is the paper's c vectors, 1 the full window. The paper's
+  /// decoder has max(1, N - 1).
   std::int64_t first_kept_round = 1;
   std::vector<Eigen::MatrixXd> encoders;  ///< U_0 .. U_{N-1}, each L x c; row t - 1 is u_{i,t}
   std::vector<Eigen::MatrixXd> decoders;  ///< R_0 .. R_{N-1}, each kept() x c
@@ -53,8 +54,8 @@ struct Code {
 /// Throws std::invalid_argument, naming the matrix and its place, unless every shape fits and every entry is finite.
 void validate(const Code& code);
 
-/// 64-bit hash (xxh3) of everything that changes a result: shape, decoder, f, U and R. Equal codes on different machines
-/// hash equally; the construction's name and predictions do not count.
+/// 64-bit hash (xxh3) of everything that changes a result: shape, decoder, f, U and R. Equal codes on different
+/// machines hash equally; the construction's name and predictions do not count.
 [[nodiscard]] std::uint64_t hash(const Code& code);
 
 }  // namespace cerar

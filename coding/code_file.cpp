@@ -141,7 +141,11 @@ class Reader {
   }
 
  private:
+  /// The value, shortened. What is nested is only named: dumping it would recurse as deep as the file says.
   static std::string shown(const json& value) {
+    if (value.is_structured()) {
+      return value.is_array() ? "a list" : "an object";
+    }
     const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
     return text.size() <= 40 ? text : text.substr(0, 37) + "...";
   }

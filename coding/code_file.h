@@ -6,13 +6,13 @@
 
 namespace cerar {
 
-/// Writes `code` as the JSON code file of docs/code_file.md, atomically: a reader sees the old file or the new one, whole.
-/// Doubles round-trip exactly.
+/// Writes `code` as the JSON code file of docs/code_file.md, atomically: a reader sees the old file or the new one,
+/// whole. Doubles round-trip exactly.
 /// @throws FileError if the folder is missing or not writable, std::invalid_argument if the code does not validate
 void write_code_file(const Code& code, const std::filesystem::path& path);
 
-/// Reads a code file and checks it whole: JSON, version, algorithm, every field's presence, shape and finiteness, content
-/// hash.
+/// Reads a code file and checks it whole: JSON, version, algorithm, every field's presence, shape and finiteness,
+/// content hash.
 /// @throws FileError naming the file and the field, and what was expected there
 [[nodiscard]] Code read_code_file(const std::filesystem::path& path);
 

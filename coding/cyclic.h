@@ -89,7 +89,7 @@ template <class Scalar>
   }
 }
 
-/// u_{worker,time} of the cyclic node code: b S^t T^w, S = exp(eps H / N) T^T (docs/theory.md, eq. 14). `time` may be
+/// u_{worker,time} of the cyclic node code: b S^t T^w, S = exp(eps H / N) T^T (docs/theory.md, eq. 16). `time` may be
 /// any integer: a shift of it is an orthogonal change of basis.
 ///
 /// If N divides c the row is written in the basis in which T permutes the chains: only the c / N chunks j N + m of
@@ -124,7 +124,7 @@ template <class Scalar>
   return row;
 }
 
-/// The cyclic node code (docs/theory.md, eq. 14): U_w = U_0 T^w with T^N = I, so there is no seam between workers that
+/// The cyclic node code (docs/theory.md, eq. 16): U_w = U_0 T^w with T^N = I, so there is no seam between workers that
 /// have wrapped round the ring and workers that have not.
 /// @param eps  how far apart the copies of a root are
 /// @return U_0 .. U_{N-1}, each L x c

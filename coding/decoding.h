@@ -74,7 +74,7 @@ struct BestDecoder {
   Scalar squared_error = 0;  ///< the minimum that R attains
 };
 
-/// argmin_R || C^{1/2} (M R - T) ||_F^2 + || F R ||_F^2 (docs/theory.md, eq. 12), by Householder QR of the stacked
+/// argmin_R || C^{1/2} (M R - T) ||_F^2 + || F R ||_F^2 (docs/theory.md, eq. 10), by Householder QR of the stacked
 /// matrix: normal equations would square a condition number that reaches 1e9. Chains that share nothing are solved
 /// apart, so that R is exactly zero between them.
 ///

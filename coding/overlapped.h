@@ -7,7 +7,7 @@
 
 namespace cerar {
 
-/// The overlapped code (docs/theory.md, eq. 15): in rounds 1 .. N every worker adds its first N chunks as the exact
+/// The overlapped code (docs/theory.md, eq. 17): in rounds 1 .. N every worker adds its first N chunks as the exact
 /// ring does (the head); while that ring drains, rounds N+1 .. L carry delta times a cyclic node code of the other c -
 /// N chunks (the tail) on the same messages. Floating point keeps the small tail's own precision once the head has been
 /// removed.

@@ -35,7 +35,7 @@ template <class Scalar>
   return stack;
 }
 
-/// A_l: rows l .. l + c - 1 of the stack, the window that decoding inverts (docs/theory.md, eq. 17).
+/// A_l: rows l .. l + c - 1 of the stack, the window that decoding inverts (docs/theory.md, eq. 18).
 /// @param first  l in [0, N)
 template <class Scalar>
 [[nodiscard]] Matrix<Scalar> window(const Perturbation<Scalar>& perturbation, const Scalar& eps, std::int64_t first) {
@@ -43,7 +43,7 @@ template <class Scalar>
   return perturbation_stack(perturbation, eps, first + chunks).bottomRows(chunks);
 }
 
-/// The multiplicative perturbation construction (docs/theory.md, eq. 13): u_{i,t} is row t - i + N of the stack. (The
+/// The multiplicative perturbation construction (docs/theory.md, eq. 14): u_{i,t} is row t - i + N of the stack. (The
 /// paper's row t - i times D: one power more everywhere, so that none is negative; decoding takes it out again.)
 /// @return U_0 .. U_{N-1}, each L x c
 template <class Scalar>
@@ -90,14 +90,14 @@ template <class Scalar>
   }
   for (std::int64_t j = odd ? 1 : 0; j + 1 < size + (odd ? 0 : 1); j += 2) {
     // Frequencies 1, 2, .. for an odd size, 1/2, 3/2, .. for an even one.
-    const Scalar frequency = odd ? Scalar((j + 1) / 2) : Scalar(j + 1) / Scalar(2);
+    const Scalar frequency = Scalar(j + 1) / Scalar(2);
     vector(j) = sqrt(Scalar(2) / Scalar(size)) * cos(Scalar(frequency * angle));
     vector(j + 1) = sqrt(Scalar(2) / Scalar(size)) * sin(Scalar(frequency * angle));
   }
   return vector;
 }
 
-/// The orthogonal shift (docs/theory.md, eq. 13b): B holds the first N unit vectors and H shifts by N chunks, so that
+/// The orthogonal shift (docs/theory.md, eq. 15): B holds the first N unit vectors and H shifts by N chunks, so that
 /// the limit matrix of the conditioning theorem is orthonormal. With s = c mod N > 0 the last full block is shifted on
 /// s chunks by a frame any s cyclically consecutive vectors of which are independent.
 template <class Scalar>

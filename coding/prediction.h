@@ -13,7 +13,7 @@ struct WorkerError {
   Eigen::VectorXd
       deterministic;      ///< length c: of chunk k of M_i R_i - T, what the code leaves out even in exact arithmetic
   Eigen::VectorXd noise;  ///< length c: of the rounding of the wire and of local arithmetic
-  double relative = 0;    ///< both, over all chunks, relative to the true sum (docs/theory.md, eq. 12)
+  double relative = 0;    ///< both, over all chunks, relative to the true sum (docs/theory.md, eq. 11)
 };
 
 struct ErrorPrediction {
@@ -24,7 +24,7 @@ struct ErrorPrediction {
 /// The code as a wire of `code.noise.wire` sees it: U and R rounded to the wire's scalar.
 [[nodiscard]] Code rounded_to_wire(const Code& code);
 
-/// Predicts a code's error under `code.noise` (docs/theory.md, eqs. 8-12), U and R rounded as the executors round them.
+/// Predicts a code's error under `code.noise` (docs/theory.md, eqs. 8-11), U and R rounded as the executors round them.
 [[nodiscard]] ErrorPrediction predict_error(const Code& code, NoiseEntry entry = NoiseEntry::operations);
 
 /// The linear map that worker `worker`'s result is in exact arithmetic: ghat_i = [G_0 | ... | G_{N-1}] E_i. Own-exact:

@@ -14,7 +14,7 @@ namespace cerar {
 }
 
 /// The exact ring, c = N: u_{i,t} is the unit vector of chunk (t - 1 - i) mod N, so that every vector on a link is the
-/// running sum of one chunk (docs/theory.md, eq. 11).
+/// running sum of one chunk (docs/theory.md, eq. 12).
 /// @return U_0 .. U_{N-1}, each (2 N - 2) x N
 /// @throws std::invalid_argument unless c = N
 template <class Scalar>

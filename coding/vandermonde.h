@@ -18,7 +18,7 @@ template <class Scalar>
   return nodes;
 }
 
-/// The Vandermonde construction (paper, section II-B2; docs/theory.md, eq. 12): u_{i,t} = (z_1^{t-i}, ..., z_c^{t-i})
+/// The Vandermonde construction (paper, section II-B2; docs/theory.md, eq. 13): u_{i,t} = (z_1^{t-i}, ..., z_c^{t-i})
 /// with z_j = 1 + tau xi_j. Its error goes to zero with tau, and so does every hope of decoding it in floating point:
 /// it exists as theory and for multiprecision.
 /// @param nodes  xi, length c

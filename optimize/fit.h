@@ -36,7 +36,7 @@ struct FitResult {
 
 [[nodiscard]] const std::vector<std::string_view>& wire_names();
 
-/// eta: the rms relative error of rounding one result to the wire's scalar (docs/theory.md, "Noise model").
+/// eta: the rms relative error of rounding one result to the wire's scalar (docs/theory.md, "Error and noise model").
 /// @throws std::invalid_argument listing the known names
 [[nodiscard]] double wire_eta(std::string_view wire);
 

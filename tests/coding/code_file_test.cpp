@@ -204,6 +204,8 @@ TEST_CASE("what is no code file at all is refused by name") {
       {"not json", "no valid JSON"},
       {"[1, 2]", "no object"},
       {"{}", "field version: it is missing"},
+      {R"({"version": )" + std::string(200'000, '[') + std::string(200'000, ']') + "}", "integer, but is a list"},
+      {std::string(1'000'000, '['), "no valid JSON"},
       {R"({"version": 1, "U": 1e999})", "field U is no valid JSON"},
       {R"({"version": 1, "R": [NaN]})", "field R is no valid JSON"},
       {std::string("\xff\xfe\x00garbage", 10), "no valid JSON"},

@@ -58,8 +58,10 @@ TEST_CASE("Sigma is what single errors do when they are carried round the ring")
   std::mt19937_64 engine(17);
   for (const RingShape shape : {RingShape{2, 3}, {3, 3}, {3, 7}, {4, 5}, {4, 12}, {5, 8}}) {
     const std::int64_t last = shape.workers - 1;
-    for (const auto& [decoder, first] : std::vector<std::pair<Decoder, std::int64_t>>{
+    for (const auto& keeping : std::vector<std::pair<Decoder, std::int64_t>>{
              {Decoder::own_exact, 1}, {Decoder::own_exact, last}, {Decoder::paper, last}}) {
+      const Decoder decoder = keeping.first;
+      const std::int64_t first = keeping.second;
       CAPTURE(shape.workers);
       CAPTURE(shape.chunks);
       CAPTURE(first);

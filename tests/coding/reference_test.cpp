@@ -9,6 +9,7 @@
 #include "coding/simulation.h"
 #include "tests/coding/support.h"
 
+#include <Eigen/LU>
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -82,7 +83,9 @@ TEST_CASE("both decoders give what M_i and R_i say, to the bit on integers") {
     if (shape.workers > 1) {
       cases.emplace_back(Decoder::paper, last);
     }
-    for (const auto& [decoder, first] : cases) {
+    for (const auto& keeping : cases) {
+      const Decoder decoder = keeping.first;
+      const std::int64_t first = keeping.second;
       CAPTURE(shape.workers);
       CAPTURE(shape.chunks);
       CAPTURE(first);
@@ -165,6 +168,28 @@ TEST_CASE("two workers have rate 1 and no error but rounding") {
   CHECK(shape.rate() == 1);
   const Matrices<double> gradients = random_gradients<double>(shape, 50, 0, 71);
   CHECK(measured_error(gradients, reference_all_reduce<double>(code, gradients)).relative < 1e-13);
+}
+
+TEST_CASE(
+    "lower bound: fewer than d values received leave a gradient that nobody sees, though it is N - 1 times in the "
+    "sum") {
+  const RingShape shape{4, 6};
+  const Code code = test::integer_code(shape, Decoder::own_exact, 1, 75);
+  const std::int64_t seen = shape.chunks - 1;  // of worker 0's received vectors: rate below 1
+  Eigen::MatrixXd restricted = Eigen::MatrixXd::Zero(shape.chunks, seen);
+  const auto received = received_matrix<double>(code.encoders, Decoder::own_exact, 0, 1);
+  for (std::int64_t w = 1; w < shape.workers; ++w) {
+    restricted += received.block(w * shape.chunks, 0, shape.chunks, seen);
+  }
+  const Eigen::MatrixXd null = Eigen::MatrixXd(restricted.transpose()).fullPivLu().kernel();
+  Matrices<double> gradients(4, null.col(0).transpose().normalized());
+  gradients[0].setZero();
+  reference_rounds<double>(code, gradients, [&](const Round<double>& round) {
+    if (round.number <= seen) {
+      CHECK(round.of_others[0].cwiseAbs().maxCoeff() < 1e-12);
+    }
+  });
+  CHECK((gradients[1] + gradients[2] + gradients[3]).norm() == doctest::Approx(3));
 }
 
 TEST_CASE("no values and wrong shapes") {
