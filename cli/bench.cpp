@@ -49,17 +49,17 @@ nlohmann::ordered_json to_json(const bench::BenchRow& row) {
 /// The whole report so far; written again after every row, so that an interrupted run keeps what it measured.
 class Report {
  public:
-  Report(const Options& options, std::int64_t workers, const std::optional<Code>& code) : file_(options.json_file) {
+  Report(const Options& options, std::int64_t workers, const std::optional<RingCode>& code) : file_(options.json_file) {
     document_ = {{"version", CERAR_VERSION},
                  {"workers", workers},
                  {"warmup", options.bench.warmup},
                  {"iterations", options.bench.iterations},
                  {"seed", options.bench.seed}};
     if (code) {
-      document_["code"] = {{"chunks", code->shape.chunks},
-                           {"construction", code->construction.name},
+      document_["code"] = {{"chunks", shape_of(*code).chunks},
+                           {"construction", construction_of(*code)},
                            {"hash", fmt::format("{:016x}", hash(*code))},
-                           {"predicted_relative_error", code->predicted_relative_error}};
+                           {"predicted_relative_error", predicted_relative_error(*code)}};
     }
     document_["rows"] = nlohmann::ordered_json::array();
     write();
@@ -81,13 +81,13 @@ class Report {
   nlohmann::ordered_json document_;
 };
 
-void print_header(const Options& options, std::int64_t workers, const std::optional<Code>& code) {
+void print_header(const Options& options, std::int64_t workers, const std::optional<RingCode>& code) {
   fmt::print("# cerar {}: {} workers, {} warm-ups, {} iterations, seed {}\n", CERAR_VERSION, workers,
              options.bench.warmup, options.bench.iterations, options.bench.seed);
   if (code) {
-    fmt::print("# code: {}, c = {}, rate {:.4f} (exact ring {:.4f}), predicted error {:.3g}\n", code->construction.name,
-               code->shape.chunks, code->shape.rate(), RingShape{workers, workers}.rate(),
-               code->predicted_relative_error);
+    fmt::print("# code: {}, c = {}, rate {:.4f} (exact ring {:.4f}), predicted error {:.3g}\n", construction_of(*code),
+               shape_of(*code).chunks, shape_of(*code).rate(), RingShape{workers, workers}.rate(),
+               predicted_relative_error(*code));
   }
   fmt::print("#\n#{:>11} {:>10} {:>6} {:>6} {:>9} {:>11} {:>8} {:>8} {:>7} {:>12} {:>9} {:>9}\n", "size", "count",
              "type", "redop", "algorithm", "time", "algbw", "busbw", "#wrong", "wire", "rel_l2", "rank_div");
@@ -111,18 +111,16 @@ void print_footer(const std::vector<bench::BenchRow>& rows, std::int64_t wrong) 
              busbw);
 }
 
-std::vector<Algorithm> chosen_algorithms(const Options& options, bool has_code) {
+std::vector<Algorithm> chosen_algorithms(const Options& options, const std::optional<RingCode>& code) {
   std::vector<Algorithm> algorithms;
   for (const std::string& text : options.algorithms) {
     algorithms.push_back(algorithm_from_name(text));
-    if (algorithms.back() == Algorithm::coded && !has_code) {
-      throw Error("the coded algorithm needs a code: make one with 'cerar fit -o code.json' and give --code code.json");
-    }
+    require_code_for(algorithms.back(), code);
   }
   if (algorithms.empty()) {
     algorithms = {Algorithm::exact, Algorithm::naive};
-    if (has_code) {
-      algorithms.push_back(Algorithm::coded);
+    if (code) {
+      algorithms.push_back(algorithm_of(*code));
     }
   }
   return algorithms;
@@ -134,7 +132,7 @@ int run(const Options& options) {
   if (!options.code_file.empty()) {
     place.options.code = read_code_for(options.code_file, place.options.size);
   }
-  const std::vector<Algorithm> algorithms = chosen_algorithms(options, place.options.code.has_value());
+  const std::vector<Algorithm> algorithms = chosen_algorithms(options, place.options.code);
   if (!place.is_launched && place.options.size > 1) {
     if (!options.json_file.empty()) {
       require_writable(options.json_file);
@@ -143,7 +141,7 @@ int run(const Options& options) {
   }
   place.options.timeout_seconds = options.timeout_seconds;
   Communicator communicator(std::move(place.options));
-  const std::optional<Code>& code = communicator.code();
+  const std::optional<RingCode>& code = communicator.code();
 
   const bool is_reporter = communicator.rank() == 0;
   std::optional<Report> report;
@@ -176,8 +174,10 @@ void add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Time and check all-reduces on the ring");
   command->add_option("--workers", options->workers, "Start this many local workers (without a launcher)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}));
-  command->add_option("--code", options->code_file, "Code file for the coded algorithm, from 'cerar fit'");
-  command->add_option("--algorithms", options->algorithms, "Any of exact,naive,coded (default: all that can run)")
+  command->add_option("--code", options->code_file, "Code file for coded or piggyback, from 'cerar fit'");
+  command
+      ->add_option("--algorithms", options->algorithms,
+                   "Any of exact,naive,coded,piggyback (default: all that can run)")
       ->delimiter(',');
   command->add_option("--sizes", options->sizes, "MIN:MAX[:FACTOR] or a list, in bytes with K, M, G (factor 4)")
       ->capture_default_str();

@@ -2,6 +2,7 @@
 
 #include "cli/code_report.h"
 #include "cli/commands.h"
+#include "cli/piggyback_report.h"
 #include "coding/atomic_file.h"
 #include "coding/code_file.h"
 #include "optimize/family.h"
@@ -13,9 +14,13 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <variant>
 
 namespace cerar::cli {
 namespace {
+
+constexpr const char* piggyback_construction = "piggyback";
 
 struct FitArguments {
   FitProblem problem;
@@ -25,33 +30,51 @@ struct FitArguments {
   bool json = false;
 };
 
+/// Prints what was found, and where it is.
+void print(const RingCode& code, nlohmann::ordered_json found, const std::string& remark,
+           const FitArguments& arguments) {
+  std::visit(
+      [&](const auto& one) {
+        const auto report = make_report(one);
+        if (arguments.json) {
+          nlohmann::ordered_json object = report_json(one, report);
+          object.update(found);
+          fmt::print("{}\n", object.dump(2));
+          return;
+        }
+        fmt::print("{}  {:<26}{}\n  {:<26}{}\n", report_text(one, report), "fit", remark, "file",
+                   arguments.output.empty() ? "none (give -o FILE to keep the code)" : arguments.output);
+      },
+      code);
+}
+
 void run(FitArguments& arguments) {
   if (arguments.decoder != "own-exact" && arguments.decoder != "paper") {
     throw std::invalid_argument(
         fmt::format("decoder \"{}\" is unknown; the known ones are own-exact and paper", arguments.decoder));
   }
-  arguments.problem.decoder = arguments.decoder == "paper" ? Decoder::paper : Decoder::own_exact;
+  FitProblem& problem = arguments.problem;
+  problem.decoder = arguments.decoder == "paper" ? Decoder::paper : Decoder::own_exact;
   if (!arguments.output.empty()) {
     require_writable(arguments.output);
   }
-  const FitResult result = fit(arguments.problem, arguments.options);
+  RingCode code;
+  nlohmann::ordered_json found = {{"seconds", 0.0}};
+  std::string remark = "d in closed form";
+  if (problem.construction == piggyback_construction) {
+    code = make_piggyback_code(
+        problem.shape, {.wire = problem.wire, .eta = wire_eta(problem.wire), .correlation = problem.correlation});
+  } else {
+    const FitResult result = fit(problem, arguments.options);
+    code = result.code;
+    found = {{"evaluations", result.evaluations}, {"seconds", result.seconds}};
+    remark = fmt::format("{} codes tried in {:.2f} s", result.evaluations, result.seconds);
+  }
   if (!arguments.output.empty()) {
-    write_code_file(result.code, arguments.output);
+    write_code_file(code, arguments.output);
   }
-  const CodeReport report = make_report(result.code);
-  if (arguments.json) {
-    nlohmann::ordered_json object = report_json(result.code, report);
-    object["evaluations"] = result.evaluations;
-    object["seconds"] = result.seconds;
-    object["file"] =
-        arguments.output.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(arguments.output);
-    fmt::print("{}\n", object.dump(2));
-    return;
-  }
-  fmt::print("{}  {:<26}{} codes tried in {:.2f} s\n", report_text(result.code, report), "fit", result.evaluations,
-             result.seconds);
-  fmt::print("  {:<26}{}\n", "file",
-             arguments.output.empty() ? "none (give -o FILE to keep the code)" : arguments.output);
+  found["file"] = arguments.output.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(arguments.output);
+  print(code, std::move(found), remark, arguments);
 }
 
 }  // namespace
@@ -65,7 +88,7 @@ void add_fit(CLI::App& app) {
       ->required();
   command
       ->add_option("--construction", problem.construction,
-                   fmt::format("one of {}", fmt::join(construction_names(), ", ")))
+                   fmt::format("one of {} and {}", fmt::join(construction_names(), ", "), piggyback_construction))
       ->capture_default_str();
   command
       ->add_option("--wire", problem.wire,
@@ -82,6 +105,7 @@ void add_fit(CLI::App& app) {
   command->add_flag("--json", arguments->json, "print one JSON object instead of the table");
   command->footer(
       "Example: cerar fit --workers 4 --chunks 12 -o code.json\n"
+      "         cerar fit --construction piggyback --workers 8 --chunks 64 -o piggyback.json\n"
       "Finds the construction's free parameters for the least predicted error on that wire, and the best decoder with "
       "them.");
   command->callback([arguments] { run(*arguments); });

@@ -35,7 +35,6 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
-
 }  // namespace
 
 RingPlace ring_place(std::optional<std::int64_t> workers) {
@@ -52,13 +51,24 @@ RingPlace ring_place(std::optional<std::int64_t> workers) {
   return {*environment, true};
 }
 
-Code read_code_for(const std::string& file, std::int64_t workers) {
-  Code code = read_code_file(file);
-  if (code.shape.workers != workers) {
+RingCode read_code_for(const std::string& file, std::int64_t workers) {
+  RingCode code = read_code_file(file);
+  if (shape_of(code).workers != workers) {
     throw Error(fmt::format("{} is a code for {} workers and this job has {}; fit one with 'cerar fit --workers {}'",
-                            file, code.shape.workers, workers, workers));
+                            file, shape_of(code).workers, workers, workers));
   }
   return code;
+}
+
+void require_code_for(Algorithm algorithm, const std::optional<RingCode>& code) {
+  const bool needs_code = algorithm == Algorithm::coded || algorithm == Algorithm::piggyback;
+  if (needs_code && (!code || algorithm_of(*code) != algorithm)) {
+    throw Error(
+        fmt::format("{} needs a code of its kind and was given {}: make one with 'cerar fit{} -o code.json' and "
+                    "give --code code.json",
+                    name(algorithm), code ? "another" : "none",
+                    algorithm == Algorithm::piggyback ? " --construction piggyback" : ""));
+  }
 }
 
 int run_as_group(std::int64_t workers) {
@@ -81,7 +91,8 @@ void add_launch(CLI::App& app) {
   command->add_option("--port", options->master_port, "Port of the rendezvous on 127.0.0.1 (default: a free one)");
   command->add_option("command", options->command, "Program and arguments, after --")->required();
   command->footer(
-      "Each worker gets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT and a job secret; its\n"
+      "Each worker gets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT and a job secret; "
+      "its\n"
       "output is prefixed with its rank. If one fails, all are ended and its status is returned.\n"
       "Example: cerar launch -n 4 -- ./my_training --epochs 3");
   command->callback([options] {

@@ -21,7 +21,10 @@ struct RingPlace {
 
 /// Reads a code file and requires it to be for `workers` workers, before any of them is started.
 /// @throws FileError, or Error with both numbers
-[[nodiscard]] Code read_code_for(const std::string& file, std::int64_t workers);
+[[nodiscard]] RingCode read_code_for(const std::string& file, std::int64_t workers);
+
+/// @throws Error saying how to make one, if `algorithm` needs a code of its kind and `code` is none or another
+void require_code_for(Algorithm algorithm, const std::optional<RingCode>& code);
 
 /// Runs this very program again, with the arguments it was given, as `workers` local workers. Rank 0 writes to this
 /// process's output; what the others print is prefixed with their rank.

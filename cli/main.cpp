@@ -7,12 +7,14 @@
 #include <exception>
 
 int main(int argc, char** argv) {
-  CLI::App app{"cerar: coded all-reduce. Fits codes, runs them on a ring of processes, and says how wrong the sum was."};
+  CLI::App app{
+      "cerar: coded all-reduce. Fits codes, runs them on a ring of processes, and says how wrong the sum was."};
   app.name("cerar");
   app.set_version_flag("--version", "cerar " CERAR_VERSION);
   app.require_subcommand(1);
-  app.footer("Example: cerar fit --workers 4 --chunks 12 -o code.json && cerar bench --workers 4 --code code.json\n"
-             "Every subcommand has --help with an example of its own.");
+  app.footer(
+      "Example: cerar fit --workers 4 --chunks 12 -o code.json && cerar bench --workers 4 --code code.json\n"
+      "Every subcommand has --help with an example of its own.");
   cerar::cli::add_fit(app);
   cerar::cli::add_show(app);
   cerar::cli::add_trace(app);

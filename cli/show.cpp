@@ -1,5 +1,6 @@
 #include "cli/code_report.h"
 #include "cli/commands.h"
+#include "cli/piggyback_report.h"
 #include "coding/code_file.h"
 
 #include <fmt/core.h>
@@ -7,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <variant>
 
 namespace cerar::cli {
 namespace {
@@ -17,15 +19,18 @@ struct ShowArguments {
 };
 
 void run(const ShowArguments& arguments) {
-  const Code code = read_code_file(arguments.file);
-  const CodeReport report = make_report(code);
-  if (arguments.json) {
-    nlohmann::ordered_json object = report_json(code, report);
-    object["file"] = arguments.file;
-    fmt::print("{}\n", object.dump(2));
-    return;
-  }
-  fmt::print("{}: {}", arguments.file, report_text(code, report));
+  std::visit(
+      [&](const auto& code) {
+        const auto report = make_report(code);
+        if (arguments.json) {
+          nlohmann::ordered_json object = report_json(code, report);
+          object["file"] = arguments.file;
+          fmt::print("{}\n", object.dump(2));
+          return;
+        }
+        fmt::print("{}: {}", arguments.file, report_text(code, report));
+      },
+      read_code_file(arguments.file));
 }
 
 }  // namespace

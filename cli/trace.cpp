@@ -42,7 +42,7 @@ Trace make_trace(const TraceOptions& options, const std::optional<Code>& code) {
 void run_trace(const TraceOptions& options) {
   std::optional<Code> code;
   if (!options.code_file.empty()) {
-    code = read_code_file(options.code_file);
+    code = read_shift_code_file(options.code_file);
   }
   const Code* given = code ? &*code : nullptr;
   const Trace trace = make_trace(options, code);

@@ -77,9 +77,13 @@ class Reporters : public TrainReporter {
 void complete(Arguments& arguments, CommunicatorOptions& ring) {
   TrainOptions& train = arguments.train;
   train.optimizer = optimizer_from_name(arguments.optimizer);
-  train.reduce = !arguments.reduce.empty()     ? algorithm_from_name(arguments.reduce)
-                 : arguments.code_file.empty() ? Algorithm::exact
-                                               : Algorithm::coded;
+  if (!arguments.code_file.empty()) {
+    ring.code = read_code_for(arguments.code_file, ring.size);
+  }
+  train.reduce = !arguments.reduce.empty() ? algorithm_from_name(arguments.reduce)
+                 : ring.code               ? algorithm_of(*ring.code)
+                                           : Algorithm::exact;
+  require_code_for(train.reduce, ring.code);
   if (arguments.seed < 0) {  // read as a signed number: an unsigned one would take -1 for 2^64 - 1
     throw std::invalid_argument(fmt::format("--seed is {}, expected at least 0", arguments.seed));
   }
@@ -88,16 +92,6 @@ void complete(Arguments& arguments, CommunicatorOptions& ring) {
   train.version = CERAR_VERSION;
   train.stop_requested = [] { return stop_requested.load(); };
   validate(train);
-  if (train.reduce != Algorithm::coded) {
-    return;
-  }
-  if (arguments.code_file.empty()) {
-    throw std::invalid_argument(fmt::format(
-        "--reduce coded needs a code: make one with cerar fit --workers {} --chunks {} -o code.json and give it with "
-        "--code code.json",
-        ring.size, 3 * ring.size));
-  }
-  ring.code = read_code_for(arguments.code_file, ring.size);
 }
 
 void train_as_rank(const Arguments& arguments, const CommunicatorOptions& ring, const FashionMnist& data) {
@@ -163,8 +157,9 @@ void add_train(CLI::App& app) {
                       "Start this many local workers; without it, train as the rank in the environment, or alone");
   command->add_option("--code", arguments->code_file, "Code file of cerar fit, for the same number of workers");
   command
-      ->add_option("--reduce", arguments->reduce, "How gradients are summed (default: coded with --code, else exact)")
-      ->check(CLI::IsMember({"exact", "coded", "naive"}));
+      ->add_option("--reduce", arguments->reduce,
+                   "How gradients are summed (default: as the code of --code says, else exact)")
+      ->check(CLI::IsMember({"exact", "coded", "naive", "piggyback"}));
   CLI::Option* steps = command->add_option("--steps", train.steps, "Updates to make (default: 1000)");
   command->add_option("--epochs", train.epochs, "Passes over the training images instead of --steps")->excludes(steps);
   command->add_option("--batch", train.batch, "Images per worker and step")->capture_default_str();

@@ -27,8 +27,8 @@ void TrainConsole::header(const TrainHeader& record) {
   header_ = record;
   start_ = std::chrono::steady_clock::now();
   const std::string ring =
-      record.code ? fmt::format("coded ring ({} workers, {} chunks, {} rounds)", record.workers, record.code->chunks,
-                                record.code->rounds)
+      record.code ? fmt::format("{} ring ({} workers, {} chunks, {} rounds)", record.reduce, record.workers,
+                                record.code->chunks, record.code->rounds)
                   : fmt::format("{} ring ({} worker{})", record.reduce, record.workers, record.workers == 1 ? "" : "s");
   fmt::print("{}: {} steps of {} x {} images, {} from rate {}, {} parameters\n", ring, record.steps, record.workers,
              record.batch, record.optimizer, record.learning_rate, record.parameters);

@@ -8,8 +8,8 @@
 
 namespace cerar {
 
-/// Where rounding errors are thought to enter (docs/theory.md, "Error and noise model"). Each is eta times the root-mean-square
-/// of the result it rounds, independent of all others.
+/// Where rounding errors are thought to enter (docs/theory.md, "Error and noise model"). Each is eta times the
+/// root-mean-square of the result it rounds, independent of all others.
 enum class NoiseEntry {
   operations,  ///< every floating-point operation that rounds: encoding, adding, removing, and decoding's products
   hops,        ///< every transmission once, eta ||s_{i,t}||; local arithmetic is exact

@@ -24,7 +24,7 @@ namespace cerar {
 namespace {
 
 /// In the order of Algorithm.
-constexpr std::array<std::string_view, 3> kAlgorithmNames = {"exact", "naive", "coded"};
+constexpr std::array<std::string_view, 4> kAlgorithmNames = {"exact", "naive", "coded", "piggyback"};
 
 void validate(const CommunicatorOptions& options) {
   if (options.size < 1 || options.rank < 0 || options.rank >= options.size) {
@@ -36,9 +36,10 @@ void validate(const CommunicatorOptions& options) {
   }
   if (options.code) {
     validate(*options.code);
-    if (options.code->shape.workers != options.size) {
+    const std::int64_t workers = shape_of(*options.code).workers;
+    if (workers != options.size) {
       throw std::invalid_argument(fmt::format("the code is for {} workers and this job has {}; fit one with --workers {}",
-                                              options.code->shape.workers, options.size, options.size));
+                                              workers, options.size, options.size));
     }
   }
 }
@@ -82,6 +83,10 @@ Algorithm algorithm_from_name(std::string_view name) {
   return static_cast<Algorithm>(found - kAlgorithmNames.begin());
 }
 
+Algorithm algorithm_of(const RingCode& code) noexcept {
+  return std::holds_alternative<Code>(code) ? Algorithm::coded : Algorithm::piggyback;
+}
+
 class Communicator::Impl {
  public:
   explicit Impl(CommunicatorOptions options) : options_(std::move(options)) {
@@ -101,9 +106,11 @@ class Communicator::Impl {
   Impl& operator=(const Impl&) = delete;
 
   void all_reduce(std::span<float> values, const AllReduceOptions& options) {
-    const Algorithm algorithm = options.algorithm.value_or(options_.code ? Algorithm::coded : Algorithm::exact);
-    if (algorithm == Algorithm::coded && !options_.code) {
-      throw std::invalid_argument("the coded all-reduce needs a code and this communicator was given none");
+    const Algorithm own = options_.code ? algorithm_of(*options_.code) : Algorithm::exact;
+    const Algorithm algorithm = options.algorithm.value_or(own);
+    if (algorithm != own && (algorithm == Algorithm::coded || algorithm == Algorithm::piggyback)) {
+      throw std::invalid_argument(fmt::format("the {} all-reduce needs a code of its kind and this communicator has {}",
+                                              name(algorithm), options_.code ? "another" : "none"));
     }
     const std::vector<std::int64_t> lengths = tensors(options, values);
     const Stopwatch watch(statistics_.total_seconds);
@@ -115,9 +122,25 @@ class Communicator::Impl {
       case Algorithm::naive:
         return run(OperationHeader::Kind::all_reduce_naive, values, whole(values), 1, options, make_naive_executor);
       case Algorithm::coded:
-        return run(OperationHeader::Kind::all_reduce_coded, values, lengths, options_.code->shape.chunks, options,
-                   [this](const SliceContext& context) { return make_coded_executor(context, *options_.code); });
+        return run(OperationHeader::Kind::all_reduce_coded, values, lengths, shape_of(*options_.code).chunks, options,
+                   [this](const SliceContext& context) {
+                     return make_coded_executor(context, std::get<Code>(*options_.code));
+                   });
+      case Algorithm::piggyback:
+        return piggyback(values, lengths, options);
     }
+  }
+
+  void piggyback(std::span<float> values, const std::vector<std::int64_t>& lengths, const AllReduceOptions& options) {
+    const auto& code = std::get<PiggybackCode>(*options_.code);
+    if (code.is_exact()) {
+      return run(OperationHeader::Kind::all_reduce_piggyback, values, lengths, options_.size, options,
+                 make_exact_executor);
+    }
+    // What leaks between groups has the sign of d: alternating it cancels much of the leak over a training's steps.
+    const int sign = statistics_.operations % 2 == 0 ? 1 : -1;
+    run(OperationHeader::Kind::all_reduce_piggyback, values, lengths, code.shape.chunks, options,
+        [&](const SliceContext& context) { return make_piggyback_executor(context, code, sign); });
   }
 
   void all_gather(std::span<const float> mine, std::span<float> all) {
@@ -173,7 +196,8 @@ class Communicator::Impl {
       for (std::int64_t slot = 0; slot < slots; ++slot) {
         executors.push_back(make_executor(SliceContext{options_.rank, options_.size, values, longest, statistics_}));
       }
-      const bool is_coded = kind == OperationHeader::Kind::all_reduce_coded;
+      const bool is_coded = kind == OperationHeader::Kind::all_reduce_coded ||
+                            kind == OperationHeader::Kind::all_reduce_piggyback;
       const OperationHeader header{.sequence = static_cast<std::uint64_t>(statistics_.operations),
                                    .kind = kind,
                                    .values = values.size(),
@@ -202,7 +226,7 @@ Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 
 std::int64_t Communicator::rank() const noexcept { return impl_->options().rank; }
 std::int64_t Communicator::size() const noexcept { return impl_->options().size; }
-const std::optional<Code>& Communicator::code() const noexcept { return impl_->options().code; }
+const std::optional<RingCode>& Communicator::code() const noexcept { return impl_->options().code; }
 const Statistics& Communicator::statistics() const noexcept { return impl_->statistics(); }
 
 void Communicator::all_reduce(std::span<float> values, const AllReduceOptions& options) {

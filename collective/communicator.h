@@ -1,7 +1,7 @@
 #pragma once
 
-#include "coding/code.h"
 #include "coding/error.h"
+#include "coding/ring_code.h"
 
 #include <cstdint>
 #include <memory>
@@ -23,10 +23,14 @@ class RingError : public Error {
 enum class Algorithm {
   exact,  ///< reduce-scatter, then all-gather: 2 (N - 1) / N values sent per gradient value, all ranks bitwise equal
   naive,  ///< every gradient circulates once round the ring: N - 1 values sent per gradient value
-  coded,  ///< the paper's protocol with the communicator's code: (c + N - 2) / c values sent per gradient value
+  coded,  ///< the paper's protocol with the communicator's (U, R): (c + N - 2) / c values sent per gradient value
+  piggyback,  ///< the piggyback ring with the communicator's code, as many values as coded
 };
 
 [[nodiscard]] std::string_view name(Algorithm algorithm) noexcept;
+
+/// The algorithm that runs a code of this kind.
+[[nodiscard]] Algorithm algorithm_of(const RingCode& code) noexcept;
 
 /// @throws std::invalid_argument listing the known names
 [[nodiscard]] Algorithm algorithm_from_name(std::string_view name);
@@ -39,7 +43,7 @@ struct CommunicatorOptions {
   std::uint16_t master_port = 0;          ///< where rank 0 listens
   std::string secret;                     ///< job secret; every rank names the same, never sent over the wire
   double timeout_seconds = 30;            ///< deadline of the rendezvous and of each operation
-  std::optional<Code> code;               ///< what Algorithm::coded runs; its hash must agree on all ranks
+  std::optional<RingCode> code;           ///< what Algorithm::coded or piggyback runs; must be the same on all ranks
 };
 
 /// Reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT (as torchrun and `cerar launch` set them), CERAR_SECRET and
@@ -63,7 +67,7 @@ struct Statistics {
 };
 
 struct AllReduceOptions {
-  /// Nothing: coded if the communicator has a code, else exact.
+  /// Nothing: what the communicator's code is for, exact if it has none.
   std::optional<Algorithm> algorithm = {};
   /// Lengths of the parameter tensors that make up the vector, in order; must sum to its length. Slices of the coded ring
   /// do not straddle them, so that a small tensor's relative error does not depend on a large neighbour (docs/theory.md,
@@ -90,7 +94,7 @@ class Communicator {
 
   [[nodiscard]] std::int64_t rank() const noexcept;
   [[nodiscard]] std::int64_t size() const noexcept;
-  [[nodiscard]] const std::optional<Code>& code() const noexcept;
+  [[nodiscard]] const std::optional<RingCode>& code() const noexcept;
   [[nodiscard]] const Statistics& statistics() const noexcept;
 
   /// Replaces `values` by the sum over all ranks, exactly or as the code approximates it.

@@ -14,6 +14,8 @@ const char* name(OperationHeader::Kind kind) {
       return "all_reduce (naive)";
     case OperationHeader::Kind::all_reduce_coded:
       return "all_reduce (coded)";
+    case OperationHeader::Kind::all_reduce_piggyback:
+      return "all_reduce (piggyback)";
     case OperationHeader::Kind::all_gather:
       return "all_gather";
   }

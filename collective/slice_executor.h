@@ -1,6 +1,7 @@
 #pragma once
 
 #include "coding/code.h"
+#include "coding/piggyback.h"
 #include "collective/communicator.h"
 #include "collective/slices.h"
 
@@ -58,5 +59,11 @@ struct SliceContext {
 
 /// The paper's protocol with `code`, which outlives the executor; agrees to the bit with reference_all_reduce<float>.
 [[nodiscard]] std::unique_ptr<SliceExecutor> make_coded_executor(const SliceContext& context, const Code& code);
+
+/// The piggyback ring with `code`, which outlives the executor and is not is_exact(); agrees to the bit with
+/// piggyback_reference<float>. Messages are 4 words longer than a chunk where the code adapts its scales.
+/// @param sign  +1 or -1, of d
+[[nodiscard]] std::unique_ptr<SliceExecutor> make_piggyback_executor(const SliceContext& context,
+                                                                     const PiggybackCode& code, int sign);
 
 }  // namespace cerar

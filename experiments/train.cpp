@@ -170,11 +170,11 @@ class Trainer {
     header.version = options_.version;
     header.workers = communicator_.size();
     header.reduce = name(options_.reduce);
-    if (options_.reduce == Algorithm::coded && communicator_.code()) {
-      const Code& code = *communicator_.code();
-      header.code =
-          CodeFacts{options_.code_file,  fmt::format("{:016x}", hash(code)), code.construction.name, code.shape.chunks,
-                    code.shape.rounds(), code.predicted_relative_error};
+    if (communicator_.code() && options_.reduce == algorithm_of(*communicator_.code())) {
+      const RingCode& code = *communicator_.code();
+      header.code = CodeFacts{options_.code_file,      fmt::format("{:016x}", hash(code)),
+                              construction_of(code),   shape_of(code).chunks,
+                              shape_of(code).rounds(), predicted_relative_error(code)};
     }
     header.steps = steps_;
     header.batch = options_.batch;
@@ -244,8 +244,10 @@ void validate(const TrainOptions& options) {
 TrainResult train(Communicator& communicator, const FashionMnist& data, const TrainOptions& options,
                   TrainReporter* reporter) {
   validate(options);
-  if (options.reduce == Algorithm::coded && !communicator.code()) {
-    throw std::invalid_argument("reduce is coded but no code is given; make one with cerar fit");
+  const bool needs_code = options.reduce == Algorithm::coded || options.reduce == Algorithm::piggyback;
+  if (needs_code && (!communicator.code() || algorithm_of(*communicator.code()) != options.reduce)) {
+    throw std::invalid_argument(
+        fmt::format("reduce is {} but no code for it is given; make one with cerar fit", name(options.reduce)));
   }
   if (data.training.pixels != options.network.inputs || data.test.pixels != options.network.inputs) {
     throw std::invalid_argument(fmt::format("the images have {} and {} pixels but the network {} inputs",

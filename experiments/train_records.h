@@ -34,8 +34,8 @@ struct CodeFacts {
 struct TrainHeader {
   std::string version;  ///< of CERAR
   std::int64_t workers = 0;
-  std::string reduce;             ///< exact, coded or naive
-  std::optional<CodeFacts> code;  ///< with reduce coded
+  std::string reduce;             ///< exact, naive, coded or piggyback
+  std::optional<CodeFacts> code;  ///< with reduce coded or piggyback
   std::int64_t steps = 0;         ///< planned
   std::int64_t batch = 0;         ///< images per worker and step
   std::string optimizer;

@@ -27,9 +27,7 @@ std::vector<double> gather(Communicator& communicator, double mine) {
   return numbers;
 }
 
-double largest(Communicator& communicator, double mine) {
-  return std::ranges::max(gather(communicator, mine));
-}
+double largest(Communicator& communicator, double mine) { return std::ranges::max(gather(communicator, mine)); }
 
 std::vector<double> time_repetitions(Communicator& communicator, Algorithm algorithm, const std::vector<float>& input,
                                      std::vector<float>& values, const BenchOptions& options) {
@@ -82,9 +80,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 BenchRow run_bench(Communicator& communicator, Algorithm algorithm, std::int64_t count, const BenchOptions& options) {
   if (count < 0 || options.warmup < 0 || options.iterations < 1) {
-    throw std::invalid_argument(fmt::format("{} values, {} warm-ups and {} iterations: none may be negative, and one "
-                                            "iteration is the least",
-                                            count, options.warmup, options.iterations));
+    throw std::invalid_argument(
+        fmt::format("{} values, {} warm-ups and {} iterations: none may be negative, and one "
+                    "iteration is the least",
+                    count, options.warmup, options.iterations));
   }
   const std::int64_t workers = communicator.size();
   std::vector<float> input(static_cast<std::size_t>(count));
@@ -96,10 +95,11 @@ BenchRow run_bench(Communicator& communicator, Algorithm algorithm, std::int64_t
   const Statistics before = communicator.statistics();
   communicator.all_reduce(values, {.algorithm = algorithm});
   const Statistics after = communicator.statistics();
-  row.wire_bytes = static_cast<std::int64_t>(
-      largest(communicator, static_cast<double>(after.payload_bytes + after.header_bytes - before.payload_bytes -
-                                                before.header_bytes)));
-  const ResultCheck check(algorithm, communicator.code(), communicator.rank(), workers);
+  row.wire_bytes =
+      static_cast<std::int64_t>(largest(communicator, static_cast<double>(after.payload_bytes + after.header_bytes -
+                                                                          before.payload_bytes - before.header_bytes)));
+  const ResultCheck check(algorithm, communicator.code(), communicator.rank(), workers,
+                          before.operations % 2 == 0 ? 1 : -1);
   const std::int64_t wrong = check.count_wrong(values, options.seed, AllReduceOptions{}.slice_chunk_values);
   for (const double number : gather(communicator, static_cast<double>(wrong))) {
     row.wrong += static_cast<std::int64_t>(number);

@@ -9,9 +9,9 @@
 namespace cerar::bench {
 
 struct BenchOptions {
-  std::int64_t warmup = 5;      ///< untimed repetitions before the timed ones, >= 0
+  std::int64_t warmup = 5;       ///< untimed repetitions before the timed ones, >= 0
   std::int64_t iterations = 20;  ///< timed repetitions, >= 1
-  std::uint64_t seed = 1;       ///< of the inputs
+  std::uint64_t seed = 1;        ///< of the inputs
 };
 
 /// One line of the table: an algorithm at a size, all ranks together. Times follow the paper's method: a barrier before
@@ -22,11 +22,11 @@ struct BenchRow {
   std::int64_t count = 0;       ///< float values
   std::int64_t size_bytes = 0;  ///< 4 count
   std::string wire = "f32";
-  double time_us = 0;      ///< median over the repetitions of the slowest rank's time
+  double time_us = 0;  ///< median over the repetitions of the slowest rank's time
   double time_min_us = 0;
   double time_max_us = 0;
-  double algbw_gbps = 0;  ///< size / time in 10^9 bytes a second, as nccl-tests has it
-  double busbw_gbps = 0;  ///< algbw 2 (N - 1) / N
+  double algbw_gbps = 0;        ///< size / time in 10^9 bytes a second, as nccl-tests has it
+  double busbw_gbps = 0;        ///< algbw 2 (N - 1) / N
   std::int64_t wrong = 0;       ///< values on all ranks that differ from what the algorithm must give (ResultCheck)
   std::int64_t wire_bytes = 0;  ///< most bytes that a rank sends to its neighbour in one operation, headers included
   double rel_l2 = 0;            ///< distance from the true sum of N(0, 1) gradients, the largest over the ranks
@@ -40,7 +40,8 @@ struct BenchRow {
                                  const BenchOptions& options);
 
 /// The size list MIN:MAX[:FACTOR] or a comma-separated list, each a number of bytes with an optional K, M or G (1024s).
-/// @return float counts in the order given; a MIN:MAX list multiplies by FACTOR (default 4) from MIN on and ends with MAX
+/// @return float counts in the order given; a MIN:MAX list multiplies by FACTOR (default 4) from MIN on and ends with
+/// MAX
 /// @throws std::invalid_argument saying what a list looks like
 [[nodiscard]] std::vector<std::int64_t> parse_sizes(const std::string& text);
 

@@ -1,5 +1,6 @@
 #include "experiments/bench/check.h"
 
+#include "coding/piggyback_reference.h"
 #include "coding/prediction.h"
 #include "collective/slices.h"
 #include "experiments/bench/inputs.h"
@@ -32,14 +33,35 @@ void for_each_sum(InputSet set, std::uint64_t seed, std::int64_t workers, std::s
 
 }  // namespace
 
-ResultCheck::ResultCheck(Algorithm algorithm, const std::optional<Code>& code, std::int64_t rank, std::int64_t workers)
-    : rank_(rank), workers_(workers) {
-  if (algorithm == Algorithm::coded && workers > 1) {
-    const Code rounded = rounded_to_wire(*code);
-    chunks_ = code->shape.chunks;
+ResultCheck::ResultCheck(Algorithm algorithm, const std::optional<RingCode>& code, std::int64_t rank,
+                         std::int64_t workers, int sign)
+    : rank_(rank), workers_(workers), sign_(sign) {
+  if (workers == 1) {
+    return;
+  }
+  if (algorithm == Algorithm::coded) {
+    const Code rounded = rounded_to_wire(std::get<Code>(*code));
+    chunks_ = rounded.shape.chunks;
     map_ = result_map(rounded, rank);
     noise_ = predict_error(rounded).workers[static_cast<std::size_t>(rank)].noise;
+  } else if (algorithm == Algorithm::piggyback && !std::get<PiggybackCode>(*code).is_exact()) {
+    piggyback_ = std::get<PiggybackCode>(*code);
+    chunks_ = piggyback_->shape.chunks;
+    // The prediction is relative to the sum of N values of unit variance; all of it is granted to every chunk.
+    noise_ = Eigen::VectorXd::Constant(chunks_,
+                                       piggyback_->predicted_relative_error * std::sqrt(static_cast<double>(workers)));
   }
+}
+
+Eigen::MatrixXd ResultCheck::expected(const Matrices<double>& inputs) const {
+  if (piggyback_) {
+    return piggyback_reference<double>(*piggyback_, inputs, sign_)[static_cast<std::size_t>(rank_)];
+  }
+  Eigen::MatrixXd result = Eigen::MatrixXd::Zero(inputs.front().rows(), chunks_);
+  for (std::int64_t worker = 0; worker < workers_; ++worker) {
+    result += inputs[static_cast<std::size_t>(worker)] * map_.middleRows(worker * chunks_, chunks_);
+  }
+  return result;
 }
 
 std::int64_t ResultCheck::count_wrong(std::span<const float> result, std::uint64_t seed,
@@ -51,18 +73,20 @@ std::int64_t ResultCheck::count_wrong(std::span<const float> result, std::uint64
   const std::vector<std::int64_t> lengths = {static_cast<std::int64_t>(result.size())};
   std::vector<float> input;
   for (const Slice& slice : cut_slices(lengths, chunks_, slice_chunk_values)) {
-    // Column block w holds worker w's chunks, column for column.
-    Eigen::MatrixXd inputs = Eigen::MatrixXd::Zero(slice.chunk_values, workers_ * chunks_);
     // Inputs are made in pairs from an even index on.
     const std::int64_t first = slice.offset - slice.offset % 2;
     input.resize(static_cast<std::size_t>(slice.offset + slice.length - first));
+    Matrices<double> inputs(static_cast<std::size_t>(workers_));
     for (std::int64_t worker = 0; worker < workers_; ++worker) {
+      Matrix<double>& chunks = inputs[static_cast<std::size_t>(worker)];
+      chunks = Matrix<double>::Zero(slice.chunk_values, chunks_);
       fill_input(InputSet::integers, seed, worker, first, input);
-      std::copy(input.begin() + (slice.offset - first), input.end(), inputs.col(worker * chunks_).data());
+      std::copy(input.begin() + (slice.offset - first), input.end(), chunks.data());
     }
-    const Eigen::MatrixXd expected = inputs * map_;
+    const Eigen::MatrixXd right = expected(inputs);
     for (std::int64_t x = 0; x < slice.length; ++x) {
-      const double difference = static_cast<double>(result[static_cast<std::size_t>(slice.offset + x)]) - expected.data()[x];
+      const double difference =
+          static_cast<double>(result[static_cast<std::size_t>(slice.offset + x)]) - right.data()[x];
       const double tolerance = kNoiseMargin * kIntegersDeviation * noise_(x / slice.chunk_values);
       // Not "greater than": a NaN is wrong.
       wrong += std::abs(difference) <= tolerance ? 0 : 1;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "coding/matrix.h"
 #include "collective/communicator.h"
 
 #include <cstdint>
@@ -9,10 +10,10 @@
 
 namespace cerar::bench {
 
-/// Counts wrong results of an all-reduce of InputSet::integers: values that differ from what the algorithm must give by more
-/// than rounding. For the exact and the naive ring that is the sum itself, to the bit. For a code it is its linear map
-/// (coding/prediction.h) evaluated in double, within `kNoiseMargin` times the noise predicted for the value's chunk: the
-/// code's own error does not count as wrong, anything else does.
+/// Counts wrong results of an all-reduce of InputSet::integers: values that differ from what the algorithm must give by
+/// more than rounding. For the exact and the naive ring that is the sum itself, to the bit. For a code it is its linear
+/// map (coding/prediction.h), for the piggyback ring its reference, evaluated in double, within `kNoiseMargin` times
+/// the noise predicted for the value's chunk: the code's own error does not count as wrong, anything else does.
 class ResultCheck {
  public:
   /// Standard deviations of predicted noise within which a value counts as right. Rounding is coarser where a value's
@@ -20,8 +21,10 @@ class ResultCheck {
   /// (4, 12), 16 lie beyond 8 deviations and one beyond 12, ten times fewer for each further one.
   static constexpr double kNoiseMargin = 24;
 
-  /// @param code  for Algorithm::coded, else ignored
-  ResultCheck(Algorithm algorithm, const std::optional<Code>& code, std::int64_t rank, std::int64_t workers);
+  /// @param code  for Algorithm::coded and piggyback, else ignored
+  /// @param sign  of the piggyback ring's d in the operation: + on a communicator's even operations, - on its odd ones
+  ResultCheck(Algorithm algorithm, const std::optional<RingCode>& code, std::int64_t rank, std::int64_t workers,
+              int sign = 1);
 
   /// @param result   this rank's whole result of one tensor
   /// @param slice_chunk_values  q, as the operation had it
@@ -30,12 +33,16 @@ class ResultCheck {
 
  private:
   [[nodiscard]] std::int64_t count_wrong_sums(std::span<const float> result, std::uint64_t seed) const;
+  /// What this rank's result of a slice should be, p x c, from all workers' chunks.
+  [[nodiscard]] Eigen::MatrixXd expected(const Matrices<double>& inputs) const;
 
   std::int64_t rank_;
   std::int64_t workers_;
-  std::int64_t chunks_ = 0;       ///< c; 0 for the exact sum
-  Eigen::MatrixXd map_;           ///< E_i, (N c) x c
-  Eigen::VectorXd noise_;         ///< standard deviation by chunk, for inputs of unit variance
+  std::int64_t chunks_ = 0;  ///< c; 0 for the exact sum
+  Eigen::MatrixXd map_;      ///< E_i, (N c) x c, of a shift code
+  std::optional<PiggybackCode> piggyback_;
+  int sign_ = 1;           ///< of the piggyback code's d
+  Eigen::VectorXd noise_;  ///< standard deviation by chunk, for inputs of unit variance
 };
 
 /// ||result - sum||_2 / ||sum||_2 against the sum of InputSet::gradients, formed in double.

@@ -5,8 +5,8 @@
 
 namespace cerar::bench {
 
-/// Two sets of inputs, each a pure function of (seed, rank, index): every rank can make any part of any other's, so that no
-/// check has to trust the ring that is being tested.
+/// Two sets of inputs, each a pure function of (seed, rank, index): every rank can make any part of any other's, so
+/// that no check has to trust the ring that is being tested.
 enum class InputSet {
   integers,   ///< whole numbers in [-16, 16]: sums of up to 2^19 of them are exact in float, whatever the order
   gradients,  ///< independent N(0, 1)

@@ -52,7 +52,7 @@ TEST_CASE("fit writes a code file and a table, show explains it") {
                            "predicted relative error", "simulated in float32", "code.json"}) {
     CHECK(fitted.out.find(text) != std::string::npos);
   }
-  const Code code = read_code_file(folder / "code.json");
+  const Code code = read_shift_code_file(folder / "code.json");
   CHECK(code.shape == RingShape{4, 12});
   const Outcome shown = cerar(folder, "show code.json");
   CHECK(shown.status == 0);

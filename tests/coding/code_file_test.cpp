@@ -52,7 +52,7 @@ std::string complaint(const std::function<void(ordered_json&)>& damage) {
   damage(document);
   put(path, document.dump());
   try {
-    static_cast<void>(read_code_file(path));
+    static_cast<void>(read_shift_code_file(path));
   } catch (const FileError& error) {
     const std::string text = error.what();
     CHECK(text.starts_with(path.string() + ": "));
@@ -66,7 +66,7 @@ TEST_CASE("a code file round-trips every field and every bit") {
   const fs::path path = folder / "code.json";
   const Code code = awkward_code();
   write_code_file(code, path);
-  const Code back = read_code_file(path);
+  const Code back = read_shift_code_file(path);
   CHECK(back.shape == code.shape);
   CHECK(back.decoder == code.decoder);
   CHECK(back.first_kept_round == code.first_kept_round);
@@ -92,7 +92,7 @@ TEST_CASE("the paper's decoder and a single worker round-trip too") {
        {test::integer_code({4, 5}, Decoder::paper, 3, 5), test::integer_code({1, 1}, Decoder::own_exact, 1, 5),
         test::integer_code({1, 3}, Decoder::own_exact, 1, 5)}) {
     write_code_file(code, folder / "code.json");
-    CHECK(hash(read_code_file(folder / "code.json")) == hash(code));
+    CHECK(hash(read_shift_code_file(folder / "code.json")) == hash(code));
   }
 }
 
@@ -188,17 +188,17 @@ TEST_CASE("a file cut at any place is refused as a file error") {
   for (std::size_t length = 0; length + 2 < whole.size(); length += 13) {
     put(path, whole.substr(0, length));
     CAPTURE(length);
-    CHECK_THROWS_WITH_AS(static_cast<void>(read_code_file(path)), doctest::Contains("code.json"), FileError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(read_shift_code_file(path)), doctest::Contains("code.json"), FileError);
   }
   put(path, whole.substr(0, whole.size() / 2));
-  CHECK_THROWS_WITH(static_cast<void>(read_code_file(path)), doctest::Contains("truncated or was edited"));
+  CHECK_THROWS_WITH(static_cast<void>(read_shift_code_file(path)), doctest::Contains("truncated or was edited"));
 }
 
 TEST_CASE("what is no code file at all is refused by name") {
   const test::TemporaryFolder folder;
-  CHECK_THROWS_WITH_AS(static_cast<void>(read_code_file(folder / "none.json")), doctest::Contains("none.json"),
+  CHECK_THROWS_WITH_AS(static_cast<void>(read_shift_code_file(folder / "none.json")), doctest::Contains("none.json"),
                        FileError);
-  CHECK_THROWS_WITH_AS(static_cast<void>(read_code_file(folder / "")), doctest::Contains("folder"), FileError);
+  CHECK_THROWS_WITH_AS(static_cast<void>(read_shift_code_file(folder / "")), doctest::Contains("folder"), FileError);
   const std::vector<std::pair<std::string, std::string>> texts = {
       {"", "is empty"},
       {"not json", "no valid JSON"},
@@ -212,7 +212,7 @@ TEST_CASE("what is no code file at all is refused by name") {
   };
   for (const auto& [text, expected] : texts) {
     put(folder / "bad.json", text);
-    CHECK_THROWS_WITH_AS(static_cast<void>(read_code_file(folder / "bad.json")), doctest::Contains(expected.c_str()),
+    CHECK_THROWS_WITH_AS(static_cast<void>(read_shift_code_file(folder / "bad.json")), doctest::Contains(expected.c_str()),
                          FileError);
   }
 }
