@@ -2,6 +2,7 @@
 
 #include "coding/code.h"
 
+#include <bit>
 #include <cstdint>
 
 namespace cerar {
@@ -71,6 +72,13 @@ struct PiggybackCoefficients {
   const double before = role == workers - 1 ? 0 : static_cast<double>(role);
   const double next = (superposed * before - mixed * centred) / (n - 1);
   return {mixed * centred, mixed * centred - next, next};
+}
+
+/// The sign of d in a communicator's n-th all-reduce, n >= 0: the Thue-Morse sequence + - - + - + + - ... What leaks between
+/// groups has the sign of d, so that over the steps of a training much of it cancels, and does so too for every second or
+/// fourth all-reduce, as when a step takes several.
+[[nodiscard]] constexpr int piggyback_sign(std::uint64_t operation) noexcept {
+  return std::popcount(operation) % 2 == 0 ? 1 : -1;
 }
 
 /// The power of two by which d is to be multiplied for a group of l1 norm `next` that rides on one of l1 norm `now`,

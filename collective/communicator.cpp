@@ -115,6 +115,7 @@ class Communicator::Impl {
     const std::vector<std::int64_t> lengths = tensors(options, values);
     const Stopwatch watch(statistics_.total_seconds);
     require_finite(values, algorithm);
+    const std::int64_t all_reduce = statistics_.all_reduces++;
     switch (algorithm) {
       case Algorithm::exact:
         return run(OperationHeader::Kind::all_reduce_exact, values, whole(values), options_.size, options,
@@ -127,18 +128,17 @@ class Communicator::Impl {
                      return make_coded_executor(context, std::get<Code>(*options_.code));
                    });
       case Algorithm::piggyback:
-        return piggyback(values, lengths, options);
+        return piggyback(values, lengths, options, piggyback_sign(static_cast<std::uint64_t>(all_reduce)));
     }
   }
 
-  void piggyback(std::span<float> values, const std::vector<std::int64_t>& lengths, const AllReduceOptions& options) {
+  void piggyback(std::span<float> values, const std::vector<std::int64_t>& lengths, const AllReduceOptions& options,
+                 int sign) {
     const auto& code = std::get<PiggybackCode>(*options_.code);
     if (code.is_exact()) {
       return run(OperationHeader::Kind::all_reduce_piggyback, values, lengths, options_.size, options,
                  make_exact_executor);
     }
-    // What leaks between groups has the sign of d: alternating it cancels much of the leak over a training's steps.
-    const int sign = statistics_.operations % 2 == 0 ? 1 : -1;
     run(OperationHeader::Kind::all_reduce_piggyback, values, lengths, code.shape.chunks, options,
         [&](const SliceContext& context) { return make_piggyback_executor(context, code, sign); });
   }

@@ -55,6 +55,7 @@ struct CommunicatorOptions {
 /// What this worker has sent and where its time went, since construction. Counters only grow: take differences.
 struct Statistics {
   std::int64_t operations = 0;     ///< collectives completed, barriers included
+  std::int64_t all_reduces = 0;    ///< all-reduces begun
   std::int64_t rounds = 0;         ///< messages of data sent: rounds times slices
   std::int64_t payload_bytes = 0;  ///< sent to the next worker, data only
   std::int64_t header_bytes = 0;   ///< sent to the next worker, operation headers

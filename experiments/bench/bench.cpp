@@ -99,7 +99,7 @@ BenchRow run_bench(Communicator& communicator, Algorithm algorithm, std::int64_t
       static_cast<std::int64_t>(largest(communicator, static_cast<double>(after.payload_bytes + after.header_bytes -
                                                                           before.payload_bytes - before.header_bytes)));
   const ResultCheck check(algorithm, communicator.code(), communicator.rank(), workers,
-                          before.operations % 2 == 0 ? 1 : -1);
+                          piggyback_sign(static_cast<std::uint64_t>(before.all_reduces)));
   const std::int64_t wrong = check.count_wrong(values, options.seed, AllReduceOptions{}.slice_chunk_values);
   for (const double number : gather(communicator, static_cast<double>(wrong))) {
     row.wrong += static_cast<std::int64_t>(number);

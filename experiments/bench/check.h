@@ -22,7 +22,7 @@ class ResultCheck {
   static constexpr double kNoiseMargin = 24;
 
   /// @param code  for Algorithm::coded and piggyback, else ignored
-  /// @param sign  of the piggyback ring's d in the operation: + on a communicator's even operations, - on its odd ones
+  /// @param sign  of the piggyback ring's d in the operation (piggyback_sign)
   ResultCheck(Algorithm algorithm, const std::optional<RingCode>& code, std::int64_t rank, std::int64_t workers,
               int sign = 1);
 
