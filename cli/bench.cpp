@@ -38,6 +38,8 @@ nlohmann::ordered_json to_json(const bench::BenchRow& row) {
           {"time_us", row.time_us},
           {"time_min_us", row.time_min_us},
           {"time_max_us", row.time_max_us},
+          {"local_us", row.local_us},
+          {"cpu_us", row.cpu_us},
           {"algbw_gbps", row.algbw_gbps},
           {"busbw_gbps", row.busbw_gbps},
           {"wrong", row.wrong},
@@ -189,6 +191,14 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--seed", options->bench.seed, "Of the inputs")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}))
+      ->capture_default_str();
+  command
+      ->add_option("--slice-chunk-values", options->bench.slice_chunk_values,
+                   "Values in a message; the vector is worked on in slices of c such chunks")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  command->add_option("--slices-in-flight", options->bench.slices_in_flight, "Slices worked on at a time")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
       ->capture_default_str();
   command->add_option("--timeout", options->timeout_seconds, "Seconds without progress until the ring gives up")
       ->check(CLI::Range(0.1, 1e6))

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <chrono>
 #include <stdexcept>
+#include <time.h>
 
 namespace cerar::bench {
 
@@ -29,22 +30,45 @@ std::vector<double> gather(Communicator& communicator, double mine) {
 
 double largest(Communicator& communicator, double mine) { return std::ranges::max(gather(communicator, mine)); }
 
-std::vector<double> time_repetitions(Communicator& communicator, Algorithm algorithm, const std::vector<float>& input,
-                                     std::vector<float>& values, const BenchOptions& options) {
+/// Processor time of this process so far, in seconds.
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double local_seconds(const Statistics& statistics) {
+  return statistics.encode_seconds + statistics.update_seconds + statistics.decode_seconds;
+}
+
+struct Repetitions {
+  std::vector<double> seconds;  ///< of the slowest rank, ascending
+  double local_seconds = 0;     ///< this rank's mean
+  double cpu_seconds = 0;       ///< this rank's mean
+};
+
+/// Leaves the last repetition's result in `values`.
+Repetitions time_repetitions(Communicator& communicator, const AllReduceOptions& all_reduce,
+                             const std::vector<float>& input, std::vector<float>& values, const BenchOptions& options) {
   using Clock = std::chrono::steady_clock;
-  std::vector<double> seconds;
+  Repetitions repetitions;
+  const auto iterations = static_cast<double>(options.iterations);
   for (std::int64_t k = -options.warmup; k < options.iterations; ++k) {
     values = input;
     communicator.barrier();
+    const double local = local_seconds(communicator.statistics());
+    const double cpu = cpu_seconds();
     const auto start = Clock::now();
-    communicator.all_reduce(values, {.algorithm = algorithm});
+    communicator.all_reduce(values, all_reduce);
     const double mine = std::chrono::duration<double>(Clock::now() - start).count();
     if (k >= 0) {
-      seconds.push_back(largest(communicator, mine));
+      repetitions.cpu_seconds += (cpu_seconds() - cpu) / iterations;
+      repetitions.local_seconds += (local_seconds(communicator.statistics()) - local) / iterations;
+      repetitions.seconds.push_back(largest(communicator, mine));
     }
   }
-  std::ranges::sort(seconds);
-  return seconds;
+  std::ranges::sort(repetitions.seconds);
+  return repetitions;
 }
 
 std::int64_t parse_bytes(std::string_view text, const std::string& whole) {
@@ -93,20 +117,24 @@ BenchRow run_bench(Communicator& communicator, Algorithm algorithm, std::int64_t
   fill_input(InputSet::integers, options.seed, communicator.rank(), 0, input);
   values = input;
   const Statistics before = communicator.statistics();
-  communicator.all_reduce(values, {.algorithm = algorithm});
+  const AllReduceOptions all_reduce{.algorithm = algorithm,
+                                    .slice_chunk_values = options.slice_chunk_values,
+                                    .slices_in_flight = options.slices_in_flight};
+  communicator.all_reduce(values, all_reduce);
   const Statistics after = communicator.statistics();
   row.wire_bytes =
       static_cast<std::int64_t>(largest(communicator, static_cast<double>(after.payload_bytes + after.header_bytes -
                                                                           before.payload_bytes - before.header_bytes)));
   const ResultCheck check(algorithm, communicator.code(), communicator.rank(), workers,
                           piggyback_sign(static_cast<std::uint64_t>(before.all_reduces)));
-  const std::int64_t wrong = check.count_wrong(values, options.seed, AllReduceOptions{}.slice_chunk_values);
+  const std::int64_t wrong = check.count_wrong(values, options.seed, options.slice_chunk_values);
   for (const double number : gather(communicator, static_cast<double>(wrong))) {
     row.wrong += static_cast<std::int64_t>(number);
   }
 
   fill_input(InputSet::gradients, options.seed, communicator.rank(), 0, input);
-  const std::vector<double> seconds = time_repetitions(communicator, algorithm, input, values, options);
+  const Repetitions repetitions = time_repetitions(communicator, all_reduce, input, values, options);
+  const std::vector<double>& seconds = repetitions.seconds;
   row.rel_l2 = largest(communicator, relative_error(values, options.seed, workers));
   row.rank_div = rank_divergence(communicator, values);
 
@@ -115,6 +143,10 @@ BenchRow run_bench(Communicator& communicator, Algorithm algorithm, std::int64_t
   row.time_us = 1e6 * median;
   row.time_min_us = 1e6 * seconds.front();
   row.time_max_us = 1e6 * seconds.back();
+  row.local_us = 1e6 * largest(communicator, repetitions.local_seconds);
+  for (const double cpu : gather(communicator, repetitions.cpu_seconds)) {
+    row.cpu_us += 1e6 * cpu / static_cast<double>(workers);
+  }
   row.algbw_gbps = 1e-9 * static_cast<double>(row.size_bytes) / median;
   row.busbw_gbps = row.algbw_gbps * 2 * static_cast<double>(workers - 1) / static_cast<double>(workers);
   return row;

@@ -12,6 +12,8 @@ struct BenchOptions {
   std::int64_t warmup = 5;       ///< untimed repetitions before the timed ones, >= 0
   std::int64_t iterations = 20;  ///< timed repetitions, >= 1
   std::uint64_t seed = 1;        ///< of the inputs
+  std::int64_t slice_chunk_values = AllReduceOptions{}.slice_chunk_values;
+  std::int64_t slices_in_flight = AllReduceOptions{}.slices_in_flight;
 };
 
 /// One line of the table: an algorithm at a size, all ranks together. Times follow the paper's method: a barrier before
@@ -25,6 +27,8 @@ struct BenchRow {
   double time_us = 0;  ///< median over the repetitions of the slowest rank's time
   double time_min_us = 0;
   double time_max_us = 0;
+  double local_us = 0;    ///< of the mean timed repetition, spent on arithmetic: encoding, adding, decoding; most over ranks
+  double cpu_us = 0;      ///< processor time of the mean timed repetition, system calls included; mean over the ranks
   double algbw_gbps = 0;        ///< size / time in 10^9 bytes a second, as nccl-tests has it
   double busbw_gbps = 0;        ///< algbw 2 (N - 1) / N
   std::int64_t wrong = 0;       ///< values on all ranks that differ from what the algorithm must give (ResultCheck)
