@@ -1,7 +1,7 @@
 #include "experiments/bench/bench.h"
 
 #include "cli/commands.h"
-#include "cli/launch.h"
+#include "cli/ring_place.h"
 #include "coding/atomic_file.h"
 #include "version.h"
 
@@ -25,7 +25,7 @@ struct Options {
   std::vector<std::string> algorithms;
   std::string sizes = "4K:64M";
   bench::BenchOptions bench;
-  double timeout_seconds = 30;
+  std::optional<double> timeout_seconds;
   std::string json_file;
 };
 
@@ -88,7 +88,7 @@ void print_header(const Options& options, std::int64_t workers, const std::optio
              options.bench.warmup, options.bench.iterations, options.bench.seed);
   if (code) {
     fmt::print("# code: {}, c = {}, rate {:.4f} (exact ring {:.4f}), predicted error {:.3g}\n", construction_of(*code),
-               shape_of(*code).chunks, shape_of(*code).rate(), RingShape{workers, workers}.rate(),
+               shape_of(*code).chunks, shape_of(*code).rate(), shape_of(*code).exact_ring_rate(),
                predicted_relative_error(*code));
   }
   fmt::print("#\n#{:>11} {:>10} {:>6} {:>6} {:>9} {:>11} {:>8} {:>8} {:>7} {:>12} {:>9} {:>9}\n", "size", "count",
@@ -141,7 +141,7 @@ int run(const Options& options) {
     }
     return run_as_group(place.options.size);
   }
-  place.options.timeout_seconds = options.timeout_seconds;
+  place.options.timeout_seconds = options.timeout_seconds.value_or(place.options.timeout_seconds);
   Communicator communicator(std::move(place.options));
   const std::optional<RingCode>& code = communicator.code();
 
@@ -200,9 +200,10 @@ void add_bench(CLI::App& app) {
   command->add_option("--slices-in-flight", options->bench.slices_in_flight, "Slices worked on at a time")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
       ->capture_default_str();
-  command->add_option("--timeout", options->timeout_seconds, "Seconds without progress until the ring gives up")
-      ->check(CLI::Range(0.1, 1e6))
-      ->capture_default_str();
+  command
+      ->add_option("--timeout", options->timeout_seconds,
+                   "Seconds without progress until the ring gives up (default: CERAR_TIMEOUT, or 30)")
+      ->check(CLI::Range(0.1, 1e6));
   command->add_option("--json", options->json_file, "Also write the rows to this file");
   command->footer(
       "time is the median over the iterations of the slowest rank's; wire is what a worker sends in one operation; "

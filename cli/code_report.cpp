@@ -28,7 +28,7 @@ std::string line(std::string_view name, const std::string& value, const std::str
 std::string percent(double value) { return fmt::format("{:.3g} %", 100 * value); }
 
 std::string against_exact_ring(const RingShape& shape) {
-  const double exact = exact_ring_rate(shape);
+  const double exact = shape.exact_ring_rate();
   if (shape.workers == 1) {
     return "a single worker's gradient is the sum: the exact ring sends nothing";
   }
@@ -71,11 +71,6 @@ CodeReport make_report(const Code& code) {
   return report;
 }
 
-double exact_ring_rate(const RingShape& shape) {
-  const double workers = static_cast<double>(shape.workers);
-  return 2 * (workers - 1) / workers;
-}
-
 ordered_json report_json(const Code& code, const CodeReport& report) {
   ordered_json parameters = ordered_json::object();
   for (const auto& [name, value] : code.construction.parameters) {
@@ -85,11 +80,11 @@ ordered_json report_json(const Code& code, const CodeReport& report) {
           {"chunks", code.shape.chunks},
           {"rounds", code.shape.rounds()},
           {"rate", code.shape.rate()},
-          {"exact_ring_rate", exact_ring_rate(code.shape)},
+          {"exact_ring_rate", code.shape.exact_ring_rate()},
           {"construction", code.construction.name},
           {"parameters", parameters},
           {"seed", code.construction.seed},
-          {"decoder", code.decoder == Decoder::paper ? "paper" : "own-exact"},
+          {"decoder", name(code.decoder)},
           {"first_kept_round", code.first_kept_round},
           {"wire", code.noise.wire},
           {"eta", code.noise.eta},

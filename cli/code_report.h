@@ -24,9 +24,6 @@ struct CodeReport {
 
 [[nodiscard]] CodeReport make_report(const Code& code);
 
-/// 2 (N - 1) / N: what the exact ring sends a gradient value.
-[[nodiscard]] double exact_ring_rate(const RingShape& shape);
-
 /// The keys of `cerar fit --json` that do not depend on the fit itself; numbers that are not finite become null.
 [[nodiscard]] nlohmann::ordered_json report_json(const Code& code, const CodeReport& report);
 

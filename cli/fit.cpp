@@ -5,6 +5,7 @@
 #include "cli/piggyback_report.h"
 #include "coding/atomic_file.h"
 #include "coding/code_file.h"
+#include "coding/piggyback_integer.h"
 #include "optimize/family.h"
 
 #include <fmt/core.h>
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -25,10 +27,36 @@ constexpr const char* piggyback_construction = "piggyback";
 struct FitArguments {
   FitProblem problem;
   FitOptions options;
+  std::optional<std::int64_t> chunks;
+  std::int64_t values =
+      1'000'000;  ///< of the vectors to sum, and the links' speed: they choose c where it is not given
+  LinkSpeed link;
   std::string decoder = "own-exact";
   std::string output;
   bool json = false;
 };
+
+/// c, given or, for the piggyback ring, chosen.
+std::int64_t chunks_of(const FitArguments& arguments) {
+  if (arguments.chunks) {
+    return *arguments.chunks;
+  }
+  if (arguments.problem.construction != piggyback_construction) {
+    throw std::invalid_argument(
+        "--chunks is missing: in how many chunks is the gradient to be cut? 3 N is a good choice");
+  }
+  return piggyback_chunks(arguments.problem.shape.workers, arguments.values, arguments.link);
+}
+
+/// eta of the wire, for the error law of the construction. Integer words are the piggyback ring's alone.
+double eta_of(const FitProblem& problem) {
+  const bool is_integer = problem.wire == kIntegerWire;
+  if (is_integer && problem.construction != piggyback_construction) {
+    throw std::invalid_argument(fmt::format("wire {} goes with --construction {}; for {} take --wire {}", problem.wire,
+                                            piggyback_construction, problem.construction, wire_names().front()));
+  }
+  return is_integer ? kIntegerEta : wire_eta(problem.wire);
+}
 
 /// Prints what was found, and where it is.
 void print(const RingCode& code, nlohmann::ordered_json found, const std::string& remark,
@@ -55,15 +83,17 @@ void run(FitArguments& arguments) {
   }
   FitProblem& problem = arguments.problem;
   problem.decoder = arguments.decoder == "paper" ? Decoder::paper : Decoder::own_exact;
+  problem.shape.chunks = chunks_of(arguments);
   if (!arguments.output.empty()) {
     require_writable(arguments.output);
   }
+  const double eta = eta_of(problem);
   RingCode code;
   nlohmann::ordered_json found = {{"seconds", 0.0}};
   std::string remark = "d in closed form";
   if (problem.construction == piggyback_construction) {
-    code = make_piggyback_code(
-        problem.shape, {.wire = problem.wire, .eta = wire_eta(problem.wire), .correlation = problem.correlation});
+    code =
+        make_piggyback_code(problem.shape, {.wire = problem.wire, .eta = eta, .correlation = problem.correlation});
   } else {
     const FitResult result = fit(problem, arguments.options);
     code = result.code;
@@ -84,15 +114,18 @@ void add_fit(CLI::App& app) {
   auto arguments = std::make_shared<FitArguments>();
   FitProblem& problem = arguments->problem;
   command->add_option("--workers", problem.shape.workers, "N, workers on the ring")->required();
-  command->add_option("--chunks", problem.shape.chunks, "c >= N, chunks the gradient is cut in; 3 N is a good choice")
-      ->required();
+  command->add_option(
+      "--chunks", arguments->chunks,
+      "c >= N, chunks the gradient is cut in; 3 N is a good choice. piggyback: a multiple of N; without it, "
+      "what suits --values, --latency and --bandwidth");
   command
       ->add_option("--construction", problem.construction,
                    fmt::format("one of {} and {}", fmt::join(construction_names(), ", "), piggyback_construction))
       ->capture_default_str();
   command
       ->add_option("--wire", problem.wire,
-                   fmt::format("what the words on the wire are: {}", fmt::join(wire_names(), ", ")))
+                   fmt::format("what the words on the wire are: {}; {} for piggyback only", fmt::join(wire_names(), ", "),
+                               kIntegerWire))
       ->capture_default_str();
   command->add_option("--correlation", problem.correlation, "rho in [0, 1) between the workers' gradients")
       ->capture_default_str();
@@ -100,7 +133,18 @@ void add_fit(CLI::App& app) {
   command->add_option(
       "--first-kept-round", problem.first_kept_round,
       "f: vectors received from this round on are kept; 1 is the full window, N - 1 the paper's c vectors");
-  command->add_option("--seed", arguments->options.seed, "of the random matrices of mpc")->capture_default_str();
+  command->add_option("--values", arguments->values, "piggyback without --chunks: values in the vectors to be summed")
+      ->capture_default_str();
+  command
+      ->add_option("--latency", arguments->link.latency_seconds, "piggyback without --chunks: of a message, in seconds")
+      ->capture_default_str();
+  command
+      ->add_option("--bandwidth", arguments->link.bytes_per_second,
+                   "piggyback without --chunks: of a link, in bytes a second")
+      ->capture_default_str();
+  command->add_option("--seed", arguments->options.seed, "of the random matrices of mpc")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53))
+      ->capture_default_str();
   command->add_option("-o,--output", arguments->output, "code file to write; without it the code is only reported");
   command->add_flag("--json", arguments->json, "print one JSON object instead of the table");
   command->footer(

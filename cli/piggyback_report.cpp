@@ -1,7 +1,7 @@
 #include "cli/piggyback_report.h"
 
-#include "cli/code_report.h"
 #include "coding/conditioning.h"
+#include "coding/piggyback_integer_reference.h"
 #include "coding/piggyback_reference.h"
 #include "coding/simulation.h"
 
@@ -41,7 +41,9 @@ PiggybackReport make_report(const PiggybackCode& code) {
   const std::int64_t values = std::clamp<std::int64_t>(simulated_total / (shape.workers * shape.chunks), 16, 4096);
   const auto gradients = random_gradients<float>(shape, values, code.noise.correlation, 1);
   report.simulated_relative_error =
-      measured_error<float>(gradients, piggyback_reference<float>(code, gradients)).relative;
+      measured_error<float>(gradients, code.is_integer() ? piggyback_integer_reference(code, gradients)
+                                                         : piggyback_reference<float>(code, gradients))
+          .relative;
   if (shape.workers * shape.chunks > largest_map) {
     return report;
   }
@@ -63,7 +65,7 @@ ordered_json report_json(const PiggybackCode& code, const PiggybackReport& repor
           {"chunks", code.shape.chunks},
           {"rounds", code.shape.rounds()},
           {"rate", code.shape.rate()},
-          {"exact_ring_rate", exact_ring_rate(code.shape)},
+          {"exact_ring_rate", code.shape.exact_ring_rate()},
           {"construction", "piggyback"},
           {"parameters", {{"d", code.d}}},
           {"adapts_scale", code.adapts_scale},
@@ -79,7 +81,7 @@ ordered_json report_json(const PiggybackCode& code, const PiggybackReport& repor
 
 std::string report_text(const PiggybackCode& code, const PiggybackReport& report) {
   const RingShape& shape = code.shape;
-  const double exact = exact_ring_rate(shape);
+  const double exact = shape.exact_ring_rate();
   std::string text = fmt::format("piggyback code for {} workers and {} chunks\n", shape.workers, shape.chunks);
   text += line("rounds", fmt::format("{}", shape.rounds()),
                fmt::format("exact ring {} (longer messages)", 2 * (shape.workers - 1)));
@@ -89,12 +91,14 @@ std::string report_text(const PiggybackCode& code, const PiggybackReport& report
                    : fmt::format("exact ring {:.4f}: the same", exact));
   text += code.is_exact() ? line("d", "none", "nothing is superposed: this is the exact ring")
                           : line("d", fmt::format("{:.4g}", code.d),
-                                 code.adapts_scale ? "times a power of two where groups differ in size" : "fixed");
+                                 code.is_integer()     ? "against each chunk's own peak"
+                                 : code.adapts_scale ? "times a power of two where groups differ in size"
+                                                     : "fixed");
   text += line("designed for", fmt::format("{} wire, eta {:.3g}, correlation {:g} between workers", code.noise.wire,
                                            code.noise.eta, code.noise.correlation));
   text += line("predicted relative error", percent(code.predicted_relative_error));
   if (report.simulated_relative_error) {
-    text += line("simulated in float32", percent(*report.simulated_relative_error), "N(0,1) gradients");
+    text += line(code.is_integer() ? "simulated with int32 words" : "simulated in float32", percent(*report.simulated_relative_error), "N(0,1) gradients");
   }
   if (report.kappa_max) {
     text += line("kappa_2, largest", fmt::format("{:.3g}", *report.kappa_max));

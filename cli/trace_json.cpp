@@ -92,13 +92,12 @@ Json matrix_json(const Eigen::MatrixXd& matrix) {
 
 Json trace_json(const Trace& trace, std::optional<std::int64_t> worker, const Code* code) {
   const RingShape& shape = trace.shape;
-  const auto N = static_cast<double>(shape.workers);
   Json json{{"workers", shape.workers},
             {"chunks", shape.chunks},
             {"rounds", shape.rounds()},
             {"rate", shape.rate()},
-            {"exact_ring_rate", 2 * (N - 1) / N},
-            {"decoder", decoder_name(trace.decoder)},
+            {"exact_ring_rate", shape.exact_ring_rate()},
+            {"decoder", name(trace.decoder)},
             {"first_kept_round", trace.first_kept_round},
             {"kept_vectors", trace.kept.front().size()},
             {"schedule", schedule_json(trace, worker)},

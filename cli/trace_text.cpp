@@ -47,13 +47,12 @@ std::string kept_text(const TraceStep& step) {
 
 std::string heading(const Trace& trace) {
   const RingShape& shape = trace.shape;
-  const auto N = static_cast<double>(shape.workers);
   return fmt::format(
       "{} workers in a ring, {} chunks, {} decoding from {} vectors kept in rounds {} to L\n"
       "rounds L = c + N - 2 = {}, rate L/c = {:.4g} (exact ring: 2(N-1)/N = {:.4g})\n",
-      shape.workers, shape.chunks, decoder_name(trace.decoder), trace.kept.front().size(),
+      shape.workers, shape.chunks, name(trace.decoder), trace.kept.front().size(),
       trace.decoder == Decoder::paper ? shape.workers : trace.first_kept_round, shape.rounds(), shape.rate(),
-      2 * (N - 1) / N);
+      shape.exact_ring_rate());
 }
 
 constexpr const char* legend =
@@ -187,8 +186,6 @@ std::string encoders_text(const Trace& trace, const Code& code, std::int64_t wor
 }
 
 }  // namespace
-
-std::string decoder_name(Decoder decoder) { return decoder == Decoder::paper ? "paper" : "own-exact"; }
 
 std::string vector_name(const KeptVector& vector, std::int64_t worker) {
   const char letter = vector.kind == KeptVector::Kind::sent       ? 's'

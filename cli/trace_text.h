@@ -15,9 +15,6 @@ struct TraceTextOptions {
   bool everything = false;             ///< every worker, round and term, however many
 };
 
-/// "own-exact" or "paper", as options and code files write them.
-[[nodiscard]] std::string decoder_name(Decoder decoder);
-
 /// "o[2,5]", "s[2,4]" or "r[2,4]": the kept vector's name in worker `worker`'s equations.
 [[nodiscard]] std::string vector_name(const KeptVector& vector, std::int64_t worker);
 

@@ -1,7 +1,7 @@
 #include "experiments/train.h"
 
 #include "cli/commands.h"
-#include "cli/launch.h"
+#include "cli/ring_place.h"
 #include "cli/train_console.h"
 #include "coding/atomic_file.h"
 #include "collective/communicator.h"

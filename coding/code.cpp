@@ -72,6 +72,9 @@ void validate(const RingShape& shape) {
                     "workers (chunks = workers is the exact ring)",
                     shape.chunks, shape.workers));
   }
+  if (shape.chunks > kMostChunks) {
+    throw std::invalid_argument(fmt::format("chunks is {}; at most {} are possible", shape.chunks, kMostChunks));
+  }
 }
 
 void validate(const Code& code) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cerar {
@@ -16,6 +17,11 @@ enum class Decoder {
   own_exact,  ///< keeps o_{i,f} .. o_{i,L}, own contribution removed; ghat_i = G_i + [o_{i,f} ... o_{i,L}] R_i
   paper,  ///< keeps s_{i,N}, r_{i,N} .. r_{i,L}, own contribution inside; ghat_i = [s_{i,N} r_{i,N} ... r_{i,L}] R_i
 };
+
+/// "own-exact" or "paper", as code files and options have it.
+[[nodiscard]] constexpr std::string_view name(Decoder decoder) noexcept {
+  return decoder == Decoder::paper ? "paper" : "own-exact";
+}
 
 /// Wire noise and gradient statistics that a code was designed for (docs/theory.md, "Error and noise model").
 struct NoiseModel {

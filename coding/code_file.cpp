@@ -25,8 +25,6 @@ constexpr int version = 1;
 constexpr const char* shift = "shift";
 constexpr const char* piggyback = "piggyback";
 
-std::string_view decoder_name(Decoder decoder) { return decoder == Decoder::paper ? "paper" : "own-exact"; }
-
 /// Collects what a content hash covers.
 class HashedBytes {
  public:
@@ -90,13 +88,13 @@ std::string matrices_text(const std::vector<Eigen::MatrixXd>& matrices) {
 }
 
 Decoder read_decoder(const FieldReader& reader) {
-  const std::string name = reader.text(reader.field("decoder"), "decoder");
+  const std::string found = reader.text(reader.field("decoder"), "decoder");
   for (const Decoder decoder : {Decoder::own_exact, Decoder::paper}) {
-    if (name == decoder_name(decoder)) {
+    if (found == name(decoder)) {
       return decoder;
     }
   }
-  reader.fail("decoder", fmt::format("\"{}\" is unknown; this program knows \"own-exact\" and \"paper\"", name));
+  reader.fail("decoder", fmt::format("\"{}\" is unknown; this program knows \"own-exact\" and \"paper\"", found));
 }
 
 NoiseModel read_noise(const FieldReader& reader) {
@@ -191,7 +189,7 @@ class ObjectText {
 };
 
 void describe(const Code& code, ObjectText& object) {
-  object.add("decoder", json(decoder_name(code.decoder)));
+  object.add("decoder", json(name(code.decoder)));
   object.add("first_kept_round", json(code.first_kept_round));
   object.add("construction", json(code.construction.name));
   object.add("parameters", json(code.construction.parameters));

@@ -29,6 +29,22 @@ double correlation_factor(std::int64_t workers, double rho) {
   return (1 - rho) / (1 + static_cast<double>(workers - 1) * rho);
 }
 
+void validate_integer(const PiggybackCode& code) {
+  if (code.is_exact()) {
+    throw std::invalid_argument(fmt::format(
+        "with {} workers and {} chunks the piggyback ring is the exact ring, in float32; take the f32 wire, "
+        "or at least 3 workers and {} chunks for i32",
+        code.shape.workers, code.shape.chunks, 2 * code.shape.workers));
+  }
+  if (!code.adapts_scale) {
+    throw std::invalid_argument("adapts_scale is false; the scales of i32 words always adapt");
+  }
+  if (!(code.noise.correlation >= 0 && code.noise.correlation < 1)) {
+    throw std::invalid_argument(
+        fmt::format("correlation is {}; it must be at least 0 and less than 1", code.noise.correlation));
+  }
+}
+
 }  // namespace
 
 void validate(const PiggybackCode& code) {
@@ -45,13 +61,23 @@ void validate(const PiggybackCode& code) {
   if (!(code.d > 0) || !std::isfinite(code.d) || static_cast<double>(static_cast<float>(code.d)) != code.d) {
     throw std::invalid_argument(fmt::format("d is {}; it must be a positive float32 value", code.d));
   }
+  if (code.noise.wire != "f32" && !code.is_integer()) {
+    throw std::invalid_argument(fmt::format("wire \"{}\" is unknown to the piggyback ring; it knows f32 and {}",
+                                            code.noise.wire, kIntegerWire));
+  }
+  if (code.is_integer()) {
+    validate_integer(code);
+  }
 }
 
 std::uint64_t hash(const PiggybackCode& code) {
+  // The steps of integer words follow from rho, too.
+  const std::uint64_t form =
+      code.is_integer() ? std::bit_cast<std::uint64_t>(2 + code.noise.correlation) : (code.adapts_scale ? 1U : 0U);
   const std::array<std::uint64_t, 5> content = {
       0x7069676779626163,  // "piggybac": no shift code hashes like one of these
       static_cast<std::uint64_t>(code.shape.workers), static_cast<std::uint64_t>(code.shape.chunks),
-      std::bit_cast<std::uint64_t>(code.d), code.adapts_scale ? 1U : 0U};
+      std::bit_cast<std::uint64_t>(code.d), form};
   return XXH3_64bits(content.data(), sizeof content);
 }
 
@@ -87,6 +113,23 @@ PiggybackCode make_piggyback_code(const RingShape& shape, const NoiseModel& nois
   }
   code.predicted_relative_error = predict_piggyback_error(shape, code.d, noise);
   return code;
+}
+
+std::int64_t piggyback_chunks(std::int64_t workers, std::int64_t values, const LinkSpeed& link) {
+  if (workers < 1 || values < 1 || !(link.latency_seconds > 0) || !(link.bytes_per_second > 0)) {
+    throw std::invalid_argument(
+        fmt::format("{} workers, {} values, a latency of {} s and {} bytes a second: all must be "
+                    "positive",
+                    workers, values, link.latency_seconds, link.bytes_per_second));
+  }
+  if (workers <= 2) {
+    return workers;
+  }
+  const double bytes = 4 * static_cast<double>(values);
+  const double best =
+      std::sqrt(bytes * static_cast<double>(workers - 2) / (link.latency_seconds * link.bytes_per_second));
+  const double groups = std::round(best / static_cast<double>(workers));
+  return workers * static_cast<std::int64_t>(std::clamp(groups, 1.0, 64.0));
 }
 
 double piggyback_scale(double now, double next) noexcept {

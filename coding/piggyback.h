@@ -4,17 +4,22 @@
 
 #include <bit>
 #include <cstdint>
+#include <string_view>
 
 namespace cerar {
+
+inline constexpr std::string_view kIntegerWire = "i32";
 
 /// The piggyback ring (docs/piggyback.md): the reduce-scatter of one group of N chunks rides, scaled by a small d, on
 /// the messages that hand round the sums of the group before it. c = q N chunks, L = c + N - 2 rounds as in the paper's
 /// protocol, but one worker a chain rescales, so no (U, R) describes it.
+///
+/// noise.wire says what the words are: "f32", or "i32" for the form of coding/piggyback_integer.h.
 struct PiggybackCode {
   RingShape shape;  ///< chunks c = q N
   double d = 0;     ///< scale of a group's partial sums on messages of equally large sums; a float32 value, > 0
   /// Whether messages carry four more words, by which the workers agree on a power of two for d wherever neighbouring
-  /// groups differ in magnitude.
+  /// groups differ in magnitude. Integer words always adapt, by one word of their own.
   bool adapts_scale = true;
   NoiseModel noise;
   double predicted_relative_error = 0;  ///< as for Code
@@ -23,12 +28,14 @@ struct PiggybackCode {
   [[nodiscard]] std::int64_t groups() const noexcept { return shape.chunks / shape.workers; }
   /// Whether the protocol is the exact ring: nothing to superpose for q = 1, nothing to mix up for N <= 2.
   [[nodiscard]] bool is_exact() const noexcept { return groups() == 1 || shape.workers <= 2; }
+  [[nodiscard]] bool is_integer() const noexcept { return noise.wire == kIntegerWire; }
 };
 
-/// Throws std::invalid_argument, naming the field, unless c is a multiple of N and d a positive float32 value.
+/// Throws std::invalid_argument, naming the field, unless c is a multiple of N, d a positive float32 value and the
+/// wire known; an i32 wire takes scales that adapt and something to superpose.
 void validate(const PiggybackCode& code);
 
-/// 64-bit hash (xxh3) of everything that changes a result: shape, d, adapts_scale.
+/// 64-bit hash (xxh3) of everything that changes a result: shape, d, adapts_scale; of an i32 wire also that, and rho.
 [[nodiscard]] std::uint64_t hash(const PiggybackCode& code);
 
 /// The piggyback code for a ring: d from its closed form (docs/piggyback.md, eq. 6), with the predicted error (eq. 5).
@@ -41,6 +48,19 @@ void validate(const PiggybackCode& code);
 /// groups of one magnitude.
 /// @return relative error, rms over workers; the wire's own rounding alone where the ring is exact
 [[nodiscard]] double predict_piggyback_error(const RingShape& shape, double d, const NoiseModel& noise);
+
+/// How fast the links are, for choosing c.
+struct LinkSpeed {
+  double latency_seconds = 50e-6;  ///< from sending a message until the neighbour works on it
+  double bytes_per_second = 125e6;
+};
+
+/// The c that makes (c + N - 2) (latency + 4 values / (c bandwidth)) least, that is, sqrt(4 values (N - 2) / (latency
+/// bandwidth)), to the nearest multiple of N in [N, 64 N]: more chunks save bytes, smaller messages cost latency. N for
+/// N <= 2, where c makes no difference.
+/// @param values  in the vector, > 0
+/// @throws std::invalid_argument for numbers that are not positive
+[[nodiscard]] std::int64_t piggyback_chunks(std::int64_t workers, std::int64_t values, const LinkSpeed& link);
 
 /// Where worker `worker` stands in round t = 1 .. L + 1 of the protocol; round L + 1 only reads what came in round L.
 struct PiggybackRole {
@@ -74,9 +94,9 @@ struct PiggybackCoefficients {
   return {mixed * centred, mixed * centred - next, next};
 }
 
-/// The sign of d in a communicator's n-th all-reduce, n >= 0: the Thue-Morse sequence + - - + - + + - ... What leaks between
-/// groups has the sign of d, so that over the steps of a training much of it cancels, and does so too for every second or
-/// fourth all-reduce, as when a step takes several.
+/// The sign of d in a communicator's n-th all-reduce, n >= 0: the Thue-Morse sequence + - - + - + + - ... What leaks
+/// between groups has the sign of d, so that over the steps of a training much of it cancels, and does so too for every
+/// second or fourth all-reduce, as when a step takes several.
 [[nodiscard]] constexpr int piggyback_sign(std::uint64_t operation) noexcept {
   return std::popcount(operation) % 2 == 0 ? 1 : -1;
 }

@@ -224,6 +224,9 @@ template <class Scalar, class Observer>
   if (code.is_exact()) {
     throw std::invalid_argument("this piggyback code is the exact ring; nothing is superposed");
   }
+  if (code.is_integer()) {
+    throw std::invalid_argument("this piggyback code is for i32 words; piggyback_integer_reference runs it");
+  }
   std::vector<PiggybackWorker<Scalar>> workers;
   for (const Matrix<Scalar>& gradient : gradients) {
     if (static_cast<std::int64_t>(gradients.size()) != code.shape.workers || gradient.cols() != code.shape.chunks ||
@@ -270,6 +273,7 @@ struct PiggybackMaps {
 template <class Scalar>
 [[nodiscard]] PiggybackMaps<Scalar> piggyback_maps(PiggybackCode code) {
   code.adapts_scale = false;
+  code.noise.wire = "f32";  // integer words superpose the same, rounding apart
   const std::int64_t workers = code.shape.workers;
   const std::int64_t chunks = code.shape.chunks;
   const std::int64_t rounds = code.shape.rounds();

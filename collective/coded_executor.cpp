@@ -12,8 +12,8 @@ namespace cerar {
 
 namespace {
 
-/// The rounds of docs/theory.md (eq. 3), one slice at a time. The deltas that are on their way round the ring are kept as
-/// they were added, so that their removal subtracts the very same bits.
+/// The rounds of docs/theory.md (eq. 3), one slice at a time. The deltas that are on their way round the ring are kept
+/// as they were added, so that their removal subtracts the very same bits.
 class CodedExecutor final : public SliceExecutor {
  public:
   CodedExecutor(const SliceContext& context, const Code& code)
@@ -40,7 +40,7 @@ class CodedExecutor final : public SliceExecutor {
   }
 
   [[nodiscard]] std::span<const float> outgoing(std::int64_t round) const override {
-    return const_cast<CodedExecutor*>(this)->sent(round);
+    return std::span(buffers_).subspan(offset_of_sent(round), view_.chunk_values());
   }
 
   [[nodiscard]] std::span<float> incoming(std::int64_t) override { return arrival(); }
@@ -113,6 +113,9 @@ class CodedExecutor final : public SliceExecutor {
   }
   // A delta returns after N-1 rounds: N buffers hold all that are on their way.
   std::span<float> delta(std::int64_t round) { return buffer(round % size_); }
+  [[nodiscard]] std::size_t offset_of_sent(std::int64_t round) const {
+    return static_cast<std::size_t>(size_ + round % 2) * capacity_;
+  }
   std::span<float> sent(std::int64_t round) { return buffer(size_ + round % 2); }
   std::span<float> arrival() { return buffer(size_ + 2); }
   std::span<float> kept(std::int64_t index) { return buffer(size_ + 3 + index); }

@@ -3,6 +3,7 @@
 #include "collective/kernels.h"
 #include "collective/link.h"
 #include "collective/operation.h"
+#include "collective/piggyback_integer_executor.h"
 #include "collective/pipeline.h"
 #include "collective/rendezvous.h"
 #include "collective/slice_executor.h"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -38,8 +40,9 @@ void validate(const CommunicatorOptions& options) {
     validate(*options.code);
     const std::int64_t workers = shape_of(*options.code).workers;
     if (workers != options.size) {
-      throw std::invalid_argument(fmt::format("the code is for {} workers and this job has {}; fit one with --workers {}",
-                                              workers, options.size, options.size));
+      throw std::invalid_argument(
+          fmt::format("the code is for {} workers and this job has {}; fit one with --workers {}", workers,
+                      options.size, options.size));
     }
   }
 }
@@ -58,10 +61,11 @@ std::vector<std::int64_t> tensors(const AllReduceOptions& options, std::span<con
   }
   std::vector<std::int64_t> lengths(options.tensor_lengths.begin(), options.tensor_lengths.end());
   const std::int64_t sum = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
-  if (sum != static_cast<std::int64_t>(values.size()) || std::ranges::any_of(lengths, [](std::int64_t length) { return length < 0; })) {
-    throw std::invalid_argument(
-        fmt::format("the tensors' lengths add up to {} and the vector holds {} values; they must agree and none be negative",
-                    sum, values.size()));
+  if (sum != static_cast<std::int64_t>(values.size()) ||
+      std::ranges::any_of(lengths, [](std::int64_t length) { return length < 0; })) {
+    throw std::invalid_argument(fmt::format(
+        "the tensors' lengths add up to {} and the vector holds {} values; they must agree and none be negative", sum,
+        values.size()));
   }
   return lengths;
 }
@@ -139,8 +143,34 @@ class Communicator::Impl {
       return run(OperationHeader::Kind::all_reduce_piggyback, values, lengths, options_.size, options,
                  make_exact_executor);
     }
+    if (code.is_integer()) {
+      return integer_piggyback(code, values, lengths, options, sign);
+    }
     run(OperationHeader::Kind::all_reduce_piggyback, values, lengths, code.shape.chunks, options,
         [&](const SliceContext& context) { return make_piggyback_executor(context, code, sign); });
+  }
+
+  /// Before the first contribution is rounded, every rank must know how large every other's chunks are.
+  void integer_piggyback(const PiggybackCode& code, std::span<float> values, const std::vector<std::int64_t>& lengths,
+                         const AllReduceOptions& options, int sign) {
+    const std::vector<Slice> slices = slices_of(values, lengths, code.shape.chunks, options);
+    std::vector<float> mine;
+    {
+      const Stopwatch watch(statistics_.encode_seconds);
+      mine = rms_of_chunks(values, slices, code.shape.chunks);
+    }
+    std::vector<float> all(static_cast<std::size_t>(options_.size) * mine.size());
+    std::ranges::copy(mine, all.begin() + options_.rank * static_cast<std::ptrdiff_t>(mine.size()));
+    const std::size_t held_bytes = sizeof(float) * (all.size() + mine.size());
+    transfer({.kind = OperationHeader::Kind::piggyback_scales, .values = values.size(), .code_hash = code_hash_}, all,
+             slices_of(mine, whole(mine), 1, options), options, make_gather_executor, held_bytes);
+    const IntegerPlan plan{slices, all};
+    transfer(
+        {.kind = OperationHeader::Kind::all_reduce_piggyback, .values = values.size(), .code_hash = code_hash_}, values,
+        slices, options,
+        [&](const SliceContext& context) { return make_piggyback_integer_executor(context, code, plan, sign); },
+        held_bytes);
+    ++statistics_.operations;
   }
 
   void all_gather(std::span<const float> mine, std::span<float> all) {
@@ -185,32 +215,49 @@ class Communicator::Impl {
   void run(OperationHeader::Kind kind, std::span<float> values, const std::vector<std::int64_t>& lengths,
            std::int64_t chunks, const AllReduceOptions& options, MakeExecutor make_executor) {
     if (link_) {
-      link_->control().require_intact();
-      const std::vector<Slice> slices = cut_slices(lengths, chunks, options.slice_chunk_values);
-      std::int64_t longest = 0;
-      for (const Slice& slice : slices) {
-        longest = std::max(longest, slice.chunk_values);
-      }
-      const auto slots = std::clamp<std::int64_t>(static_cast<std::int64_t>(slices.size()), 1, options.slices_in_flight);
-      std::vector<std::unique_ptr<SliceExecutor>> executors;
-      for (std::int64_t slot = 0; slot < slots; ++slot) {
-        executors.push_back(make_executor(SliceContext{options_.rank, options_.size, values, longest, statistics_}));
-      }
-      const bool is_coded = kind == OperationHeader::Kind::all_reduce_coded ||
-                            kind == OperationHeader::Kind::all_reduce_piggyback;
-      const OperationHeader header{.sequence = static_cast<std::uint64_t>(statistics_.operations),
-                                   .kind = kind,
-                                   .values = values.size(),
-                                   .code_hash = is_coded ? code_hash_ : 0,
-                                   .plan_hash = hash_plan(slices, options.slices_in_flight)};
-      run_pipeline(*link_, options_.rank, header, slices, executors, statistics_);
-      std::int64_t memory = static_cast<std::int64_t>(slices.capacity() * sizeof(Slice));
-      for (const auto& executor : executors) {
-        memory += executor->memory_bytes();
-      }
-      statistics_.extra_memory_bytes = std::max(statistics_.extra_memory_bytes, memory);
+      const bool is_coded =
+          kind == OperationHeader::Kind::all_reduce_coded || kind == OperationHeader::Kind::all_reduce_piggyback;
+      transfer({.kind = kind, .values = values.size(), .code_hash = is_coded ? code_hash_ : 0}, values,
+               slices_of(values, lengths, chunks, options), options, make_executor);
     }
     ++statistics_.operations;
+  }
+
+  static std::vector<Slice> slices_of(std::span<const float> values, const std::vector<std::int64_t>& lengths,
+                                      std::int64_t chunks, const AllReduceOptions& options) {
+    // A slice beyond the vector's end would only overflow.
+    const std::int64_t most = std::max<std::int64_t>(1, static_cast<std::int64_t>(values.size()));
+    return cut_slices(lengths, chunks, std::min(options.slice_chunk_values, most));
+  }
+
+  /// One pass of the pipeline: an operation is one or, where the ranks have to agree on something before, two.
+  /// @param header      all but the sequence and the plan's hash
+  /// @param held_bytes  working memory besides the executors'
+  template <class MakeExecutor>
+  void transfer(OperationHeader header, std::span<float> values, const std::vector<Slice>& slices,
+                const AllReduceOptions& options, MakeExecutor make_executor, std::size_t held_bytes = 0) {
+    link_->control().require_intact();
+    std::int64_t longest = 0;
+    for (const Slice& slice : slices) {
+      longest = std::max(longest, slice.chunk_values);
+    }
+    const auto slots = std::clamp<std::int64_t>(static_cast<std::int64_t>(slices.size()), 1, options.slices_in_flight);
+    std::vector<std::unique_ptr<SliceExecutor>> executors;
+    for (std::int64_t slot = 0; slot < slots; ++slot) {
+      executors.push_back(make_executor(SliceContext{options_.rank, options_.size, values, longest, statistics_}));
+    }
+    header.sequence = static_cast<std::uint64_t>(statistics_.operations);
+    header.plan_hash = hash_plan(slices, options.slices_in_flight);
+    try {
+      run_pipeline(*link_, options_.rank, header, slices, executors, statistics_);
+    } catch (const std::overflow_error& error) {
+      link_->control().fail(fmt::format("rank {}: {}, {}", options_.rank, to_string(header), error.what()));
+    }
+    auto memory = static_cast<std::int64_t>(slices.capacity() * sizeof(Slice) + held_bytes);
+    for (const auto& executor : executors) {
+      memory += executor->memory_bytes();
+    }
+    statistics_.extra_memory_bytes = std::max(statistics_.extra_memory_bytes, memory);
   }
 
   CommunicatorOptions options_;

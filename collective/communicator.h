@@ -62,17 +62,17 @@ struct Statistics {
   double encode_seconds = 0;       ///< combining own chunks for sending
   double update_seconds = 0;       ///< adding and removing contributions, storing what is kept
   double decode_seconds = 0;
-  double wait_seconds = 0;   ///< blocked in poll: the link or a neighbour was slower than this worker
-  double total_seconds = 0;  ///< inside collectives
+  double wait_seconds = 0;              ///< blocked in poll: the link or a neighbour was slower than this worker
+  double total_seconds = 0;             ///< inside collectives
   std::int64_t extra_memory_bytes = 0;  ///< largest working memory of one operation, on top of the caller's vector
 };
 
 struct AllReduceOptions {
   /// Nothing: what the communicator's code is for, exact if it has none.
   std::optional<Algorithm> algorithm = {};
-  /// Lengths of the parameter tensors that make up the vector, in order; must sum to its length. Slices of the coded ring
-  /// do not straddle them, so that a small tensor's relative error does not depend on a large neighbour (docs/theory.md,
-  /// "Layers leak"). Empty: one tensor.
+  /// Lengths of the parameter tensors that make up the vector, in order; must sum to its length. Slices of the coded
+  /// ring do not straddle them, so that a small tensor's relative error does not depend on a large neighbour
+  /// (docs/theory.md, "Layers leak"). Empty: one tensor.
   std::span<const std::int64_t> tensor_lengths = {};
   /// Values a chunk of a slice holds (q), at most; a slice is c q values.
   std::int64_t slice_chunk_values = 4096;
@@ -80,8 +80,8 @@ struct AllReduceOptions {
   std::int64_t slices_in_flight = 8;
 };
 
-/// The ring: N processes, one communicator each, raw TCP between neighbours. All ranks must call the same collectives in
-/// the same order with the same sizes and options. Not thread-safe; one thread at a time.
+/// The ring: N processes, one communicator each, raw TCP between neighbours. All ranks must call the same collectives
+/// in the same order with the same sizes and options. Not thread-safe; one thread at a time.
 class Communicator {
  public:
   /// Meets the other ranks and connects the ring. Blocks until all N have arrived.
@@ -99,7 +99,8 @@ class Communicator {
   [[nodiscard]] const Statistics& statistics() const noexcept;
 
   /// Replaces `values` by the sum over all ranks, exactly or as the code approximates it.
-  /// @throws RingError, on every rank, naming the rank: a peer is gone, the deadline passed, the ranks' arguments differ, or
+  /// @throws RingError, on every rank, naming the rank: a peer is gone, the deadline passed, the ranks' arguments
+  /// differ, or
   ///   a rank's values hold a NaN or an infinity; std::invalid_argument for options that are wrong on their face.
   ///   After a RingError the contents of `values` are unspecified.
   void all_reduce(std::span<float> values, const AllReduceOptions& options = {});

@@ -4,11 +4,10 @@
 #include "collective/deadline.h"
 #include "collective/socket.h"
 
-#include <poll.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <poll.h>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,8 +44,8 @@ class Channel {
 };
 
 /// The star of connections between rank 0 and every other rank that stays open beside the ring. A rank that dies is
-/// noticed by rank 0, one that fails says why; rank 0 passes the first cause on to all, so that ranks far round the ring
-/// name the culprit and not their neighbour. Served from inside collectives, by the thread that waits there.
+/// noticed by rank 0, one that fails says why; rank 0 passes the first cause on to all, so that ranks far round the
+/// ring name the culprit and not their neighbour. Served from inside collectives, by the thread that waits there.
 class ControlPlane {
  public:
   /// @param peers  for rank 0, the channels to ranks 1 .. N-1 in order; for every other rank, the one to rank 0

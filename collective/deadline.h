@@ -11,8 +11,8 @@ class Deadline {
   using Clock = std::chrono::steady_clock;
 
   explicit Deadline(double seconds)
-      : seconds_(seconds), end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                              std::chrono::duration<double>(seconds))) {}
+      : seconds_(seconds),
+        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
 
   /// The same length of time again from now on: called whenever something has moved.
   void restart() { *this = Deadline(seconds_); }

@@ -22,7 +22,8 @@ Number number(const char* name, const std::string& text, Number least, Number mo
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most)) {
-    throw Error(fmt::format("the environment's {} is '{}'; it must be a number from {} to {}", name, text, least, most));
+    throw Error(
+        fmt::format("the environment's {} is '{}'; it must be a number from {} to {}", name, text, least, most));
   }
   return value;
 }
@@ -41,7 +42,8 @@ std::string required(const char* name) {
 std::optional<CommunicatorOptions> options_from_environment() {
   if (!variable("RANK")) {
     if (variable("WORLD_SIZE")) {
-      throw Error("the environment has WORLD_SIZE but no RANK; RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT go together");
+      throw Error(
+          "the environment has WORLD_SIZE but no RANK; RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT go together");
     }
     return std::nullopt;
   }

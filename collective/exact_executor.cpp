@@ -28,7 +28,8 @@ class ExactExecutor final : public SliceExecutor {
   }
 
   [[nodiscard]] std::span<float> incoming(std::int64_t round) override {
-    return is_scatter(round) ? std::span(partial_).first(view_.chunk_values()) : view_.chunk(wrap(rank_ - round, size_));
+    return is_scatter(round) ? std::span(partial_).first(view_.chunk_values())
+                             : view_.chunk(wrap(rank_ - round, size_));
   }
 
   void received(std::int64_t round) override {

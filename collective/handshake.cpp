@@ -3,11 +3,10 @@
 #include <fmt/core.h>
 #include <sodium.h>
 
-#include <poll.h>
-
 #include <array>
 #include <bit>
 #include <cstring>
+#include <poll.h>
 #include <span>
 
 namespace cerar {

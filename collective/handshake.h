@@ -27,15 +27,16 @@ class StrangerError : public RingError {
   using RingError::RingError;
 };
 
-/// Exchanges greetings (magic, protocol version, nonce), then hellos, each authenticated by a keyed BLAKE2b hash over both
-/// nonces with the job's secret as key. The secret itself never travels.
+/// Exchanges greetings (magic, protocol version, nonce), then hellos, each authenticated by a keyed BLAKE2b hash over
+/// both nonces with the job's secret as key. The secret itself never travels.
 /// @return the peer's hello, authenticated
 /// @throws StrangerError if the peer does not speak the protocol, does not hold the secret, closes, or is too slow;
 ///   RingError if it speaks another protocol version
 [[nodiscard]] Hello exchange_hellos(const Socket& socket, HandshakeSide side, const Hello& mine,
                                     const std::string& secret, const Deadline& deadline);
 
-/// @throws RingError with both ranks and both values, if the world sizes or the codes differ or the rank is outside [0, N)
+/// @throws RingError with both ranks and both values, if the world sizes or the codes differ or the rank is outside [0,
+/// N)
 void require_same_job(const Hello& mine, const Hello& theirs);
 
 }  // namespace cerar

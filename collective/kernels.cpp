@@ -13,7 +13,8 @@ namespace {
 /// Values of one block: its running sums stay in registers while the terms pass by.
 constexpr std::size_t kBlock = 64;
 
-/// out[0 .. Length) = the terms' combination at x .. x + Length. Inlined, so that every clone has it in its own instructions.
+/// out[0 .. Length) = the terms' combination at x .. x + Length. Inlined, so that every clone has it in its own
+/// instructions.
 template <std::size_t Length>
 [[gnu::always_inline]] inline void sum_terms(std::span<const Term> terms, std::size_t x, float* out) {
   for (std::size_t k = 0; k < Length; ++k) {

@@ -34,6 +34,8 @@ constexpr double kTerminateSeconds = 3;
 /// Tools such as timeout(1) signal a process and its group: what comes within this time is one request.
 constexpr double kSameRequestSeconds = 1;
 constexpr std::size_t kLongestLine = 1 << 16;
+/// Of 64 KiB each, more than a pipe holds.
+constexpr int kLastReads = 32;
 
 std::string random_hex(std::size_t bytes) {
   if (sodium_init() < 0) {
@@ -66,18 +68,20 @@ class LineReader {
 
   [[nodiscard]] int descriptor() const noexcept { return end_.descriptor(); }
 
-  /// Reads what is there. Closes at the end of the stream.
+  /// Reads once what is there: a worker that prints faster than it is read must not keep the launcher from its other
+  /// work. Closes at the end of the stream.
+  /// @return whether there may be more
   template <class OnLine>
-  void drain(const OnLine& on_line) {
-    std::array<char, 4096> buffer;
-    while (end_.is_open()) {
+  bool read_some(const OnLine& on_line) {
+    std::array<char, 1 << 16> buffer;
+    if (end_.is_open()) {
       const ssize_t got = read(end_.descriptor(), buffer.data(), buffer.size());
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-        return;
+        return false;
       }
       if (got <= 0) {
         finish(on_line);
-        return;
+        return false;
       }
       text_.append(buffer.data(), static_cast<std::size_t>(got));
       for (auto newline = text_.find('\n'); newline != std::string::npos; newline = text_.find('\n')) {
@@ -88,7 +92,9 @@ class LineReader {
         on_line(rank_, is_error_, text_);
         text_.clear();
       }
+      return true;
     }
+    return false;
   }
 
   template <class OnLine>
@@ -112,8 +118,15 @@ class SignalQueue {
  public:
   SignalQueue() {
     sigemptyset(&mask_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
-      sigaddset(&mask_, signal);
+    // What was ignored on entry stays ignored, SIGHUP under nohup for one; but an ignored SIGCHLD would reap the
+    // workers behind our back.
+    signal(SIGCHLD, SIG_DFL);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
+      struct sigaction before {};
+      sigaction(number, nullptr, &before);
+      if (before.sa_handler != SIG_IGN) {
+        sigaddset(&mask_, number);
+      }
     }
     sigprocmask(SIG_BLOCK, &mask_, &before_);
     queue_ = Socket(signalfd(-1, &mask_, SFD_NONBLOCK | SFD_CLOEXEC));
@@ -172,7 +185,9 @@ class Group {
       escalate();
     }
     for (LineReader& reader : readers_) {
-      reader.drain(options_.on_line);
+      // What the pipe holds and no more: a worker's own children may hold it open and go on printing.
+      for (int reads = 0; reads < kLastReads && reader.read_some(options_.on_line); ++reads) {
+      }
       reader.finish(options_.on_line);
     }
     conclude();
@@ -254,7 +269,7 @@ class Group {
     }
     poll(entries.data(), entries.size(), next_step_ ? next_step_->poll_milliseconds() : -1);
     for (LineReader& reader : readers_) {
-      reader.drain(options_.on_line);
+      reader.read_some(options_.on_line);
     }
   }
 
@@ -266,15 +281,15 @@ class Group {
   };
 
   void reap() {
-    int state = 0;
-    for (pid_t child = waitpid(-1, &state, WNOHANG); child > 0; child = waitpid(-1, &state, WNOHANG)) {
-      const auto worker = running_.find(child);
-      if (worker == running_.end()) {
+    for (auto worker = running_.begin(); worker != running_.end();) {
+      int state = 0;
+      if (waitpid(worker->first, &state, WNOHANG) == 0) {
+        ++worker;
         continue;
       }
       const int signal = WIFSIGNALED(state) ? WTERMSIG(state) : 0;
       const End end{worker->second, signal != 0 ? 128 + signal : WEXITSTATUS(state), signal};
-      running_.erase(worker);
+      worker = running_.erase(worker);
       if (end.status != 0 && !concluded_) {
         failures_.push_back(end);
         next_step_ = next_step_ ? next_step_ : Deadline(kLastWordsSeconds);

@@ -16,15 +16,16 @@ struct LaunchOptions {
   /// Whether rank 0 writes straight to this process's output: its progress line then sees a terminal.
   bool rank_0_inherits_output = false;
   /// Takes every line the workers print, without its newline. Called in this thread.
-  std::function<void(std::int64_t rank, bool is_error, std::string_view line)> on_line;
+  std::function<void(std::int64_t rank, bool is_error, std::string_view line)> on_line = [](std::int64_t, bool,
+                                                                                            std::string_view) {};
   /// Takes a sentence on each thing that went wrong with a worker.
-  std::function<void(std::string_view sentence)> on_trouble;
+  std::function<void(std::string_view sentence)> on_trouble = [](std::string_view) {};
 };
 
-/// Runs the workers with torchrun's environment (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT,
-/// TORCHELASTIC_RUN_ID) and a fresh CERAR_SECRET, each in a process group of its own, and waits until all have ended.
-/// SIGINT, SIGTERM and SIGHUP are passed on. When a worker fails, the others get a few seconds to say what they saw, then
-/// SIGTERM, then SIGKILL; none outlives this process, not even when it is killed.
+/// Runs the workers with torchrun's environment (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR,
+/// MASTER_PORT, TORCHELASTIC_RUN_ID) and a fresh CERAR_SECRET, each in a process group of its own, and waits until all
+/// have ended. SIGINT, SIGTERM and SIGHUP are passed on. When a worker fails, the others get a few seconds to say what
+/// they saw, then SIGTERM, then SIGKILL; none outlives this process, not even when it is killed.
 /// @return 0, or the status of the first worker that failed (128 + signal if one ended it)
 /// @throws Error if the command cannot be run
 [[nodiscard]] int launch(const LaunchOptions& options);

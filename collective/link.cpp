@@ -4,12 +4,11 @@
 
 #include <fmt/core.h>
 
-#include <sys/socket.h>
-#include <sys/uio.h>
-
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 namespace cerar {
 

@@ -25,7 +25,8 @@ class RingLink {
   [[nodiscard]] std::int64_t next() const noexcept { return next_; }
   [[nodiscard]] std::int64_t previous() const noexcept { return previous_; }
 
-  /// What waiting is for, in error sentences, e.g. "operation 5, all_reduce (coded) of 1000 values"; restarts the deadline.
+  /// What waiting is for, in error sentences, e.g. "operation 5, all_reduce (coded) of 1000 values"; restarts the
+  /// deadline.
   void begin_operation(std::string description);
 
   /// Moves what the kernel takes or has, of at most kMostSpans spans, without waiting.

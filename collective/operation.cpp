@@ -16,6 +16,8 @@ const char* name(OperationHeader::Kind kind) {
       return "all_reduce (coded)";
     case OperationHeader::Kind::all_reduce_piggyback:
       return "all_reduce (piggyback)";
+    case OperationHeader::Kind::piggyback_scales:
+      return "all_reduce (piggyback, agreeing on scales)";
     case OperationHeader::Kind::all_gather:
       return "all_gather";
   }

@@ -8,7 +8,14 @@ namespace cerar {
 /// What a rank is about to do, as 64-bit little-endian words: the header that opens every operation on a link, so that
 /// ranks which disagree find out before a single value is summed.
 struct OperationHeader {
-  enum class Kind : std::uint64_t { all_reduce_exact = 1, all_reduce_naive, all_reduce_coded, all_gather, all_reduce_piggyback };
+  enum class Kind : std::uint64_t {
+    all_reduce_exact = 1,
+    all_reduce_naive,
+    all_reduce_coded,
+    all_gather,
+    all_reduce_piggyback,
+    piggyback_scales
+  };
 
   std::uint64_t magic = 0x43455241526f7031;  ///< "CERARop1"
   std::uint64_t sequence = 0;                ///< operations begun on this communicator before this one

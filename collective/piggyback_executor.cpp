@@ -37,7 +37,7 @@ class PiggybackExecutor final : public SliceExecutor {
   }
 
   [[nodiscard]] std::span<const float> outgoing(std::int64_t round) const override {
-    return const_cast<PiggybackExecutor*>(this)->sent(round);
+    return std::span(buffers_).subspan(static_cast<std::size_t>(workers_ + round % 2) * capacity_, message_values());
   }
   [[nodiscard]] std::span<float> incoming(std::int64_t) override { return arrival(); }
   void received(std::int64_t round) override { serve(round + 1); }
@@ -171,6 +171,7 @@ class PiggybackExecutor final : public SliceExecutor {
     return std::span(buffers_).subspan(static_cast<std::size_t>(index) * capacity_,
                                        view_.chunk_values() + static_cast<std::size_t>(words));
   }
+  [[nodiscard]] std::size_t message_values() const { return view_.chunk_values() + static_cast<std::size_t>(words_); }
   float* roundings(std::int64_t chain) { return buffer(chain, 0).data(); }
   std::span<float> sent(std::int64_t round) { return buffer(workers_ + round % 2, words_); }
   std::span<float> arrival() { return buffer(workers_ + 2, words_); }

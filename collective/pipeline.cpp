@@ -38,9 +38,10 @@ class Pipeline {
       const bool received = receive();
       if (!sent && !received) {
         const Stopwatch watch(statistics_.wait_seconds);
-        link_.wait(header_out_sent_ < sizeof header_ || (!to_send_.at_end() && is_ready_to_send(*to_send_)),
-                   header_in_received_ < sizeof header_in_ || (!to_receive_.at_end() && is_ready_to_receive(*to_receive_)),
-                   [this] { return progress(); });
+        link_.wait(
+            header_out_sent_ < sizeof header_ || (!to_send_.at_end() && is_ready_to_send(*to_send_)),
+            header_in_received_ < sizeof header_in_ || (!to_receive_.at_end() && is_ready_to_receive(*to_receive_)),
+            [this] { return progress(); });
       }
     }
   }

@@ -13,10 +13,11 @@
 namespace cerar {
 
 /// Runs one collective over the link: exchanges the operation header, then moves the messages of all slices in
-/// MessageOrder, as many slices in flight as there are executors, sending and receiving whatever can move at any moment.
+/// MessageOrder, as many slices in flight as there are executors, sending and receiving whatever can move at any
+/// moment.
 ///
-/// No size can freeze the ring: a rank stops receiving a message only until it has sent an earlier one in the same order,
-/// so among all ranks the one with the earliest message outstanding can always go on.
+/// No size can freeze the ring: a rank stops receiving a message only until it has sent an earlier one in the same
+/// order, so among all ranks the one with the earliest message outstanding can always go on.
 ///
 /// @param executors  one per slot, W >= 1, all of one kind
 /// @throws RingError as Communicator::all_reduce does

@@ -1,7 +1,7 @@
 #include "collective/rendezvous.h"
 
-#include "collective/handshake.h"
 #include "coding/ring_shape.h"
+#include "collective/handshake.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -15,8 +15,11 @@ namespace cerar {
 
 namespace {
 
-constexpr double kStrangerSeconds = 1;
+/// Long enough for a rank on a host that is swapping, short enough not to be held up by every port scanner.
+constexpr double kStrangerSeconds = 3;
 constexpr int kRetryMilliseconds = 50;
+/// How often rank 0 looks whether those it has met are still there.
+constexpr int kVanishedMilliseconds = 200;
 /// How much longer than rank 0 the others wait: it knows who is missing and why, and says so.
 constexpr double kExplanationSeconds = 2;
 
@@ -35,8 +38,8 @@ Socket connect_to(const Endpoint& endpoint, const Deadline& deadline, const std:
     }
     check();
     if (deadline.passed()) {
-      throw RingError(fmt::format("{} at {} within {} s (last reason: {})", who, to_string(endpoint), deadline.seconds(),
-                                  reason));
+      throw RingError(
+          fmt::format("{} at {} within {} s (last reason: {})", who, to_string(endpoint), deadline.seconds(), reason));
     }
     wait_for(-1, 0, std::min(kRetryMilliseconds, deadline.poll_milliseconds()));
   }
@@ -55,13 +58,15 @@ class Host {
 
   Gathering gather(const Socket& listener, std::uint16_t my_data_port, const Deadline& deadline) {
     for (std::int64_t present = 1; present < options_.size;) {
+      if (deadline.passed()) {
+        refuse_all(missing_ranks(deadline));
+      }
+      present -= forget_vanished();
       Socket socket = accept_from(listener);
       if (socket.is_open()) {
         present += admit(std::move(socket)) ? 1 : 0;
-      } else if (deadline.passed()) {
-        refuse_all(missing_ranks(deadline));
       } else {
-        wait_for(listener.descriptor(), POLLIN, deadline.poll_milliseconds());
+        wait_for(listener.descriptor(), POLLIN, std::min(deadline.poll_milliseconds(), kVanishedMilliseconds));
       }
     }
     return send_endpoints(my_data_port);
@@ -100,6 +105,24 @@ class Host {
     }
     guest = Guest{std::move(channel), {remote.host, static_cast<std::uint16_t>(hello.data_port)}};
     return true;
+  }
+
+  /// A rank that ends while it waits for the others leaves its place to whoever starts it again.
+  /// @return how many have vanished
+  std::int64_t forget_vanished() {
+    std::int64_t count = 0;
+    for (auto& guest : guests_) {
+      if (guest) {
+        while (guest->channel.receive()) {
+          // A rank says nothing before the ring is connected.
+        }
+        if (guest->channel.is_closed()) {
+          guest.reset();
+          ++count;
+        }
+      }
+    }
+    return count;
   }
 
   std::string missing_ranks(const Deadline& deadline) const {
@@ -160,7 +183,10 @@ Endpoint await_next_endpoint(Channel& channel, const CommunicatorOptions& option
       return next;
     }
     if (channel.is_closed()) {
-      throw RingError(fmt::format("rank 0 has vanished while rank {} waited for the other ranks", options.rank));
+      throw RingError(
+          fmt::format("rank 0 closed the connection while rank {} waited for the other ranks: it has ended, or "
+                      "gave up on this rank's slow handshake",
+                      options.rank));
     }
     if (deadline.passed()) {
       throw RingError(fmt::format("rank {} waited {} s for rank 0 to gather all {} ranks", options.rank,
@@ -189,8 +215,8 @@ Socket accept_previous(const Socket& listener, const CommunicatorOptions& option
     }
     control.check();
     if (deadline.passed()) {
-      control.fail(fmt::format("rank {} waited {} s for rank {} to connect to it", options.rank, deadline.seconds(),
-                               previous));
+      control.fail(
+          fmt::format("rank {} waited {} s for rank {} to connect to it", options.rank, deadline.seconds(), previous));
     }
     std::vector<pollfd> entries = {{listener.descriptor(), POLLIN, 0}};
     control.append_poll_entries(entries);
@@ -204,8 +230,7 @@ Socket connect_next(const Endpoint& endpoint, const CommunicatorOptions& options
   try {
     Socket socket = connect_to(endpoint, deadline, fmt::format("rank {} cannot reach rank {}", options.rank, next),
                                [&] { control.check(); });
-    const Hello hello =
-        exchange_hellos(socket, HandshakeSide::connector, hello_of(options), options.secret, deadline);
+    const Hello hello = exchange_hellos(socket, HandshakeSide::connector, hello_of(options), options.secret, deadline);
     if (hello.rank != next) {
       throw RingError(fmt::format("rank {} met rank {} at {} where rank {} should be", options.rank, hello.rank,
                                   to_string(endpoint), next));
@@ -236,16 +261,15 @@ RingConnections rendezvous(const CommunicatorOptions& options) {
     return {std::move(control), std::move(to_next), std::move(from_previous)};
   }
 
-  Socket socket = connect_to(
-      master, deadline, fmt::format("rank {} cannot reach rank 0", options.rank), [] {});
+  Socket socket = connect_to(master, deadline, fmt::format("rank {} cannot reach rank 0", options.rank), [] {});
   // Bound to the interface that leads to rank 0, and to no other.
   const Socket data_listener = listen_on({local_endpoint(socket).host, 0});
   const Hello mine = hello_of(options, local_endpoint(data_listener).port);
   try {
     require_same_job(mine, exchange_hellos(socket, HandshakeSide::connector, mine, options.secret, deadline));
   } catch (const StrangerError& error) {
-    throw RingError(fmt::format("rank {} was not admitted by rank 0 at {}: {}", options.rank, to_string(master),
-                                error.what()));
+    throw RingError(
+        fmt::format("rank {} was not admitted by rank 0 at {}: {}", options.rank, to_string(master), error.what()));
   }
   std::vector<Channel> channels;
   channels.emplace_back(std::move(socket));

@@ -13,9 +13,9 @@ struct RingConnections {
   Socket from_previous;  ///< from rank - 1; this rank only receives on it
 };
 
-/// Meets the other ranks at rank 0's address and connects the ring (docs/runtime.md, "Rendezvous"). Rank 0 accepts the N-1
-/// others there, whoever does not prove the job's secret is dropped, and tells each where its successor listens; then
-/// neighbours connect. N >= 2.
+/// Meets the other ranks at rank 0's address and connects the ring (docs/runtime.md, "Rendezvous"). Rank 0 accepts the
+/// N-1 others there, whoever does not prove the job's secret is dropped, and tells each where its successor listens;
+/// then neighbours connect. N >= 2.
 /// @throws RingError when the deadline passes, naming who is missing, or when the ranks' options differ
 [[nodiscard]] RingConnections rendezvous(const CommunicatorOptions& options);
 

@@ -54,7 +54,8 @@ struct SliceContext {
 /// Every rank's slice goes once round the ring in N-1 rounds; messages are whole slices, c = 1.
 [[nodiscard]] std::unique_ptr<SliceExecutor> make_naive_executor(const SliceContext& context);
 
-/// All-gather: `context.values` is the N ranks' vectors one after the other, the own one in place; slices cut one of them.
+/// All-gather: `context.values` is the N ranks' vectors one after the other, the own one in place; slices cut one of
+/// them.
 [[nodiscard]] std::unique_ptr<SliceExecutor> make_gather_executor(const SliceContext& context);
 
 /// The paper's protocol with `code`, which outlives the executor; agrees to the bit with reference_all_reduce<float>.

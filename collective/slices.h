@@ -6,8 +6,8 @@
 
 namespace cerar {
 
-/// A stretch of the vector on which one run of a protocol works: c chunks of `chunk_values` values, the last ones padded
-/// with zeros where `length` is no multiple of c.
+/// A stretch of the vector on which one run of a protocol works: c chunks of `chunk_values` values, the last ones
+/// padded with zeros where `length` is no multiple of c.
 struct Slice {
   std::int64_t offset = 0;        ///< of its first value in the vector
   std::int64_t length = 0;        ///< values of the vector in it, > 0
@@ -16,16 +16,18 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-/// Cuts every tensor in slices of `chunks` x `chunk_values` values and a shorter last one; no slice straddles two tensors.
+/// Cuts every tensor in slices of `chunks` x `chunk_values` values and a shorter last one; no slice straddles two
+/// tensors.
 /// @param tensor_lengths  >= 0 each; together the vector
 /// @return the slices that hold at least one value, in order of offset
 [[nodiscard]] std::vector<Slice> cut_slices(std::span<const std::int64_t> tensor_lengths, std::int64_t chunks,
                                             std::int64_t chunk_values);
 
-/// The order in which the messages of all slices travel over a link: the same on every rank, so that none needs a header.
+/// The order in which the messages of all slices travel over a link: the same on every rank, so that none needs a
+/// header.
 ///
-/// W slots take the slices in turn, slot w slices w, w + W, ...; the link serves the slots round robin, one round of their
-/// present slice each.
+/// W slots take the slices in turn, slot w slices w, w + W, ...; the link serves the slots round robin, one round of
+/// their present slice each.
 class MessageOrder {
  public:
   struct Message {

@@ -4,16 +4,15 @@
 
 #include <fmt/core.h>
 
+#include <cerrno>
+#include <cstring>
+#include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <memory>
 
 namespace cerar {
 

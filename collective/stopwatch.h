@@ -10,9 +10,7 @@ class Stopwatch {
   explicit Stopwatch(double& seconds) noexcept : seconds_(seconds) {}
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
-  ~Stopwatch() {
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
  private:
   double& seconds_;

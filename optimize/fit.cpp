@@ -137,8 +137,9 @@ double wire_eta(std::string_view wire) {
     throw std::invalid_argument(
         fmt::format("wire \"{}\" is unknown; the known ones are {}", wire, fmt::join(wire_names(), ", ")));
   }
-  // A float of mantissa m in [1, 2) has an ulp of 2^-23 / m of its size, and rounding errs by ulp / sqrt(12) rms. Over mantissas
-  // distributed as 1 / m, the mean square relative error is 2^-46 / 12 * E[m^-2] = 2^-46 / 12 * (3 / 8) / ln 2.
+  // A float of mantissa m in [1, 2) has an ulp of 2^-23 / m of its size, and rounding errs by ulp / sqrt(12) rms. Over
+  // mantissas distributed as 1 / m, the mean square relative error is 2^-46 / 12 * E[m^-2] = 2^-46 / 12 * (3 / 8) /
+  // ln 2.
   return 0x1p-23 / std::sqrt(32 * std::log(2.0));
 }
 

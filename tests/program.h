@@ -43,11 +43,14 @@ struct Outcome {
   std::string err;
 };
 
-/// Runs a shell command with `folder` as its working folder; its output goes to files there.
+/// Runs a shell command with `folder` as its working folder; nothing of the command's output stays there.
 inline Outcome shell(const Folder& folder, const std::string& command) {
-  const std::string line = fmt::format("cd '{}' && {{ {}\n}} > out 2> err", (folder / "").string(), command);
+  const std::string line = fmt::format("cd '{}' && {{ {}\n}} > .out 2> .err", (folder / "").string(), command);
   const int status = std::system(line.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder / "out"), contents(folder / "err")};
+  Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder / ".out"), contents(folder / ".err")};
+  std::filesystem::remove(folder / ".out");
+  std::filesystem::remove(folder / ".err");
+  return outcome;
 }
 
 /// Runs the program under test.

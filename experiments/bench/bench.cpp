@@ -167,7 +167,8 @@ std::vector<std::int64_t> parse_sizes(const std::string& text) {
       throw std::invalid_argument(fmt::format(
           "the sizes '{}' are no MIN:MAX[:FACTOR]; MIN is at least 1, MAX not less than MIN, FACTOR at least 2", text));
     }
-    for (std::int64_t size = least; size < most; size *= factor) {
+    // Multiplied only while below MAX / FACTOR: no size overflows.
+    for (std::int64_t size = least; size<most; size = size> most / factor ? most : size * factor) {
       bytes.push_back(size);
     }
     bytes.push_back(most);

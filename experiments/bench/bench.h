@@ -27,11 +27,12 @@ struct BenchRow {
   double time_us = 0;  ///< median over the repetitions of the slowest rank's time
   double time_min_us = 0;
   double time_max_us = 0;
-  double local_us = 0;    ///< of the mean timed repetition, spent on arithmetic: encoding, adding, decoding; most over ranks
-  double cpu_us = 0;      ///< processor time of the mean timed repetition, system calls included; mean over the ranks
-  double algbw_gbps = 0;        ///< size / time in 10^9 bytes a second, as nccl-tests has it
-  double busbw_gbps = 0;        ///< algbw 2 (N - 1) / N
-  std::int64_t wrong = 0;       ///< values on all ranks that differ from what the algorithm must give (ResultCheck)
+  double local_us =
+      0;  ///< of the mean timed repetition, spent on arithmetic: encoding, adding, decoding; most over ranks
+  double cpu_us = 0;       ///< processor time of the mean timed repetition, system calls included; mean over the ranks
+  double algbw_gbps = 0;   ///< size / time in 10^9 bytes a second, as nccl-tests has it
+  double busbw_gbps = 0;   ///< algbw 2 (N - 1) / N
+  std::int64_t wrong = 0;  ///< values on all ranks that differ from what the algorithm must give (ResultCheck)
   std::int64_t wire_bytes = 0;  ///< most bytes that a rank sends to its neighbour in one operation, headers included
   double rel_l2 = 0;            ///< distance from the true sum of N(0, 1) gradients, the largest over the ranks
   double rank_div = 0;          ///< largest distance between two ranks' results, relative (rank_divergence)

@@ -1,5 +1,6 @@
 #include "experiments/bench/check.h"
 
+#include "coding/piggyback_integer_reference.h"
 #include "coding/piggyback_reference.h"
 #include "coding/prediction.h"
 #include "collective/slices.h"
@@ -50,10 +51,20 @@ ResultCheck::ResultCheck(Algorithm algorithm, const std::optional<RingCode>& cod
     // The prediction is relative to the sum of N values of unit variance; all of it is granted to every chunk.
     noise_ = Eigen::VectorXd::Constant(chunks_,
                                        piggyback_->predicted_relative_error * std::sqrt(static_cast<double>(workers)));
+    if (piggyback_->is_integer()) {
+      noise_.setZero();  // the reference has the result's very bits
+    }
   }
 }
 
 Eigen::MatrixXd ResultCheck::expected(const Matrices<double>& inputs) const {
+  if (piggyback_ && piggyback_->is_integer()) {
+    Matrices<float> gradients;
+    for (const Eigen::MatrixXd& input : inputs) {
+      gradients.push_back(input.cast<float>());
+    }
+    return piggyback_integer_reference(*piggyback_, gradients, sign_)[static_cast<std::size_t>(rank_)].cast<double>();
+  }
   if (piggyback_) {
     return piggyback_reference<double>(*piggyback_, inputs, sign_)[static_cast<std::size_t>(rank_)];
   }

@@ -13,7 +13,8 @@ namespace cerar::bench {
 /// Counts wrong results of an all-reduce of InputSet::integers: values that differ from what the algorithm must give by
 /// more than rounding. For the exact and the naive ring that is the sum itself, to the bit. For a code it is its linear
 /// map (coding/prediction.h), for the piggyback ring its reference, evaluated in double, within `kNoiseMargin` times
-/// the noise predicted for the value's chunk: the code's own error does not count as wrong, anything else does.
+/// the noise predicted for the value's chunk: the code's own error does not count as wrong, anything else does. With
+/// integer words a result must be the reference's to the bit.
 class ResultCheck {
  public:
   /// Standard deviations of predicted noise within which a value counts as right. Rounding is coarser where a value's

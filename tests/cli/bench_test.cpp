@@ -1,3 +1,5 @@
+#include "collective/socket.h"
+#include "tests/collective/ring_of_processes.h"
 #include "tests/program.h"
 
 #include <doctest/doctest.h>
@@ -35,9 +37,9 @@ TEST_CASE("the codes that fit makes show on real processes the errors they promi
     int workers;
     double most;  ///< relative error, as the project's goals state it
   };
-  for (const Promise& promise : {Promise{"--workers 4 --chunks 12", 4, 2.2e-4},
-                                 Promise{"--workers 8 --chunks 24", 8, 3.0e-4},
-                                 Promise{"--workers 4 --chunks 12 --construction cyclic", 4, 2.6e-3}}) {
+  for (const Promise& promise :
+       {Promise{"--workers 4 --chunks 12", 4, 2.2e-4}, Promise{"--workers 8 --chunks 24", 8, 3.0e-4},
+        Promise{"--workers 4 --chunks 12 --construction cyclic", 4, 2.6e-3}}) {
     CAPTURE(promise.fit);
     const Folder folder;
     const Json fit = fitted(folder, promise.fit);
@@ -59,8 +61,8 @@ TEST_CASE("rows carry what was sent, to the byte, and every documented key") {
   const Json report = measured(folder, "--workers 3 --code code.json --sizes 0,4,40K,1200003");
   REQUIRE(report["rows"].size() == 12);
   for (const Json& row : report["rows"]) {
-    for (const char* key : {"algorithm", "workers", "count", "size_bytes", "wire", "time_us", "algbw_gbps", "busbw_gbps",
-                            "wrong", "wire_bytes", "rel_l2", "rank_div"}) {
+    for (const char* key : {"algorithm", "workers", "count", "size_bytes", "wire", "time_us", "algbw_gbps",
+                            "busbw_gbps", "wrong", "wire_bytes", "rel_l2", "rank_div"}) {
       CHECK(row.contains(key));
     }
     const std::int64_t count = row["count"];
@@ -106,10 +108,10 @@ TEST_CASE("killing any one worker ends the group: its name on every other rank, 
   for (int victim = 0; victim < 4; ++victim) {
     CAPTURE(victim);
     const Folder folder;
-    const Outcome outcome =
-        cerar(folder, fmt::format("launch -n 4 -- sh -c 'if [ $RANK = {} ]; then (sleep 0.7; kill -9 $$) & fi; exec \"{}\" "
-                                  "bench --algorithms exact --sizes 1M --iterations 1000000'",
-                                  victim, CERAR_PROGRAM));
+    const Outcome outcome = cerar(
+        folder, fmt::format("launch -n 4 -- sh -c 'if [ $RANK = {} ]; then (sleep 2; kill -9 $$) & fi; exec \"{}\" "
+                            "bench --algorithms exact --sizes 1M --iterations 1000000'",
+                            victim, CERAR_PROGRAM));
     CHECK(outcome.status == 128 + 9);
     for (int rank = 0; rank < 4; ++rank) {
       if (rank != victim) {
@@ -128,25 +130,25 @@ TEST_CASE("by hand: a port in use, half an environment, and a wrong secret are s
   };
   CHECK(contains(run("RANK=0").err, "no WORLD_SIZE"));
   CHECK(contains(run("WORLD_SIZE=2").err, "no RANK"));
-  CHECK(contains(run("RANK=2 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29999").err, "the environment's RANK is '2'"));
+  CHECK(contains(run("RANK=2 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29999").err,
+                 "the environment's RANK is '2'"));
   CHECK(contains(run("RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=http").err, "MASTER_PORT is 'http'"));
-  CHECK(contains(run("RANK=0 WORLD_SIZE=2 MASTER_ADDR=no-such-host.invalid MASTER_PORT=29999").err, "does not resolve"));
+  CHECK(
+      contains(run("RANK=0 WORLD_SIZE=2 MASTER_ADDR=no-such-host.invalid MASTER_PORT=29999").err, "does not resolve"));
 
-  // The launcher holds a job whose rank 0 is ours: the second job's rank 0 finds the port in use.
-  const Outcome busy = testing::shell(
-      folder, fmt::format("{{ env RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=28417 '{0}' bench --sizes 4 "
-                          "--timeout 4 > /dev/null 2>&1 & }}; sleep 0.5; env RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 "
-                          "MASTER_PORT=28417 '{0}' bench --sizes 4",
-                          CERAR_PROGRAM));
+  // Another program has the port.
+  const Socket listener = listen_on({"127.0.0.1", 0});
+  const std::uint16_t taken = local_endpoint(listener).port;
+  const Outcome busy = run(fmt::format("RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={}", taken));
   CHECK(busy.status != 0);
-  CHECK_MESSAGE(contains(busy.err, "127.0.0.1:28417: the port is in use"), busy.err);
+  CHECK_MESSAGE(contains(busy.err, fmt::format("127.0.0.1:{}: the port is in use", taken)), busy.err);
 
   const Outcome secret = testing::shell(
       folder,
-      fmt::format("export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=28418; {{ env RANK=0 CERAR_SECRET=one '{0}' "
+      fmt::format("export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={1}; {{ env RANK=0 CERAR_SECRET=one '{0}' "
                   "bench --sizes 4 --timeout 3 2> zero & }}; env RANK=1 CERAR_SECRET=two '{0}' bench --sizes 4 "
                   "--timeout 3 > /dev/null; wait; cat zero",
-                  CERAR_PROGRAM));
+                  CERAR_PROGRAM, testing::free_port()));
   CHECK_MESSAGE(contains(secret.err, "rank 1 was not admitted"), secret.err);
   CHECK_MESSAGE(contains(secret.err, "secrets differ"), secret.err);
   CHECK_MESSAGE(contains(secret.out, "did not meet rank 1"), secret.out);

@@ -19,29 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-struct Outcome {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string contents(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-/// Runs the program in `folder`.
-Outcome cerar(const test::TemporaryFolder& folder, const std::string& arguments) {
-  const fs::path out = folder / ".out";
-  const fs::path err = folder / ".err";
-  const std::string line = fmt::format("cd '{}' && {} {} > '{}' 2> '{}'", (folder / "").string(), CERAR_PROGRAM,
-                                       arguments, out.string(), err.string());
-  const int status = std::system(line.c_str());
-  Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(out), contents(err)};
-  fs::remove(out);
-  fs::remove(err);
-  return outcome;
-}
+using testing::cerar;
+using testing::contents;
+using testing::Outcome;
 
 TEST_CASE("fit writes a code file and a table, show explains it") {
   const test::TemporaryFolder folder;
@@ -131,7 +111,7 @@ TEST_CASE("bad input ends in one sentence that says what to do, and a failing st
            Bad{"fit --workers -4 --chunks 12", "workers is -4"},
            Bad{"fit --workers 4 --chunks 0", "chunks is 0"},
            Bad{"fit --workers 4 --chunks -12", "chunks is -12"},
-           Bad{"fit --workers 4", "--chunks is required"},
+           Bad{"fit --workers 4", "--chunks is missing"},
            Bad{"fit --workers four --chunks 12", "--workers"},
            Bad{"fit --workers 4.5 --chunks 12", "--workers"},
            Bad{"fit --workers 99999999999999999999 --chunks 12", "workers"},

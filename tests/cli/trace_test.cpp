@@ -116,7 +116,7 @@ TEST_CASE("a page replaces an older one and leaves nothing beside it") {
   CHECK(trace(folder, "--workers 2 --chunks 3 --html page.html").status == 0);
   CHECK(page_data(contents(folder / "page.html"))["workers"] == 2);
   const auto files = std::distance(fs::directory_iterator(folder / ""), fs::directory_iterator());
-  CHECK(files == 3);  // page.html, out, err
+  CHECK(files == 1);  // page.html
 }
 
 TEST_CASE("a code file gives shape, decoder and f, and its encoding vectors are shown") {
@@ -137,6 +137,44 @@ TEST_CASE("a code file gives shape, decoder and f, and its encoding vectors are 
   CHECK(trace(folder, "--code code.json --workers 2").status != 0);
 }
 
+TEST_CASE("trace prints the piggyback ring round by round") {
+  const Folder folder;
+  const Outcome run = trace(folder, "--construction piggyback --workers 4 --chunks 8");
+  CHECK(run.status == 0);
+  CHECK(run.err.empty());
+  CHECK(contains(run.out, "rounds L = c + N - 2 = 10, rate L/c = 1.25 (exact ring: 2(N-1)/N = 1.5)"));
+  CHECK(contains(run.out, "  1       3      2     1     M0 + d (b1[3] + b1[0] + b1[1])  r + d b1  y0 = r\n"));
+  CHECK(contains(run.out, "  0       1      3 leads  1     M1     (r - M0)/d + b1  y1 = M1, final: S0 S1\n"));
+  CHECK(contains(run.out, "Round 9 of 10: the last group's sums M1 are handed round"));
+
+  const Outcome one = trace(folder, "--construction piggyback --workers 16 --chunks 64 --worker 3");
+  CHECK(one.status == 0);
+  CHECK(contains(one.out, "Worker 3: receives from 2, sends to 4"));
+  CHECK(contains(one.out, "follow the same pattern"));
+  CHECK(std::count(one.out.begin(), one.out.end(), '\n') < 40);
+  CHECK(contains(trace(folder, "--construction piggyback --workers 16 --chunks 64").out, "Worker 0 of 16 is shown"));
+}
+
+TEST_CASE("a piggyback code file is traced like a shape, with its d, as text and as JSON") {
+  const Folder folder;
+  REQUIRE(testing::cerar(folder, "fit --construction piggyback --workers 3 --chunks 9 -o code.json").status == 0);
+  CHECK(contains(trace(folder, "--code code.json").out, "d = 0.000"));
+  const Json json = Json::parse(trace(folder, "--code code.json --json").out);
+  CHECK(json["groups"] == 3);
+  CHECK(json["d"].get<double>() > 1e-4);
+  REQUIRE(json["schedule"].size() == 11);              // L + 1
+  const Json& step = json["schedule"][4]["steps"][2];  // round 5, worker 2
+  CHECK(step["chain"] == 1);
+  CHECK(step["role"] == 1);
+  CHECK(step["pass"] == 1);
+  CHECK(step["action"] == "superpose");
+  CHECK(step["sent"] == Json::parse(R"({"whole": 0, "riding": 1, "workers": [1, 2]})"));
+  CHECK(step["learned"] == 0);
+  CHECK(json["schedule"][10]["steps"][0]["finished"] == Json::parse("[1, 2]"));
+  const Json one = Json::parse(trace(folder, "--code code.json --json --worker 2").out);
+  CHECK(one["schedule"][4]["steps"] == Json::array({step}));
+}
+
 TEST_CASE("bad requests end in one sentence and a non-zero status") {
   const Folder folder;
   const std::vector<std::pair<std::string, std::string>> requests{
@@ -154,6 +192,12 @@ TEST_CASE("bad requests end in one sentence and a non-zero status") {
       {"--workers 4 --chunks 5 --html missing/page.html", "missing"},
       {"--workers 4 --chunks 5 --html .", "folder"},
       {"--code missing.json", "missing.json"},
+      {"--construction piggyback --workers 4 --chunks 14", "12 and 16"},
+      {"--construction piggyback --workers 2 --chunks 8", "exact ring"},
+      {"--construction piggyback --workers 4", "--chunks"},
+      {"--construction piggyback --workers 4 --chunks 8 --worker 4", "0 to 3"},
+      {"--construction piggyback --workers 4 --chunks 8 --decoder paper", "--decoder"},
+      {"--construction piggyback --workers 4 --chunks 8 --html page.html", "--html"},
   };
   for (const auto& request : requests) {
     CAPTURE(request.first);

@@ -3,6 +3,7 @@
 #include "coding/piggyback_reference.h"
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>
@@ -117,21 +118,29 @@ TEST_CASE("groups that differ by 1e4 keep their own relative error; without adap
     }
     return worst;
   };
-  CHECK(errors(true) < 2e-4);
-  CHECK(errors(false) > 0.1);
+  const double adapting = errors(true);
+  const double fixed = errors(false);
+  MESSAGE(fmt::format("worst group's own error: {:.3g} % adapting, {:.3g} % without", 100 * adapting, 100 * fixed));
+  CHECK(adapting < 2e-4);
+  CHECK(fixed > 0.1);
 }
 
 TEST_CASE("zeros beside large groups stay below 2^-20 d times those, a zero group after all others is exact") {
   const RingShape shape{4, 32};
   const auto all = gradients<float>(shape, 4000, 0, {1, 0, 1, 0, 0, 1, 1, 0});
   const PiggybackCode code = make_piggyback_code(shape, {.eta = kEta});
+  float largest = 0;
   for (const Matrix<float>& result : piggyback_reference<float>(code, all)) {
     for (const std::int64_t group : {1, 3, 4}) {
+      const float zero = result.middleCols(4 * group, 4).cwiseAbs().maxCoeff();
+      largest = std::max(largest, zero);
       // The largest of 4 x 4000 sums of four normal numbers is below 12.
-      CHECK(result.middleCols(4 * group, 4).cwiseAbs().maxCoeff() < 0x1p-20 * code.d * 12);
+      CHECK(zero < 0x1p-20 * code.d * 12);
     }
     CHECK(result.rightCols(4).cwiseAbs().maxCoeff() == 0.0F);
   }
+  MESSAGE(fmt::format("largest value where zeros should be: {:.3g} = 2^-20 d x {:.3g}", largest,
+                      largest / (0x1p-20 * code.d)));
 }
 
 TEST_CASE("one worker's group that differs from the others' does not spoil its neighbours") {
@@ -148,6 +157,9 @@ TEST_CASE("one worker's group that differs from the others' does not spoil its n
       // While group 0 is summed nobody knows more than the own norms: what one worker alone has so much larger in group
       // 1 leaks into group 0 as it would without adapting, at most d / 2 of it.
       const double first = factor > 1 ? code.d / 2 * static_cast<double>(factor) : 5e-4;
+      MESSAGE(fmt::format("worker {}'s group 1 times {:g}: errors of groups 0, 1, 2 are {:.3g} {:.3g} {:.3g} %", odd,
+                          factor, 100 * relative_error(results, sum, 0, 4), 100 * relative_error(results, sum, 4, 4),
+                          100 * relative_error(results, sum, 8, 4)));
       CHECK(relative_error(results, sum, 0, 4) < first);
       CHECK(relative_error(results, sum, 4, 4) < 5e-4);
       CHECK(relative_error(results, sum, 8, 4) < 5e-4);
@@ -192,6 +204,35 @@ TEST_CASE("roles: every worker serves every chain once a pass, and receives what
       }
     }
   }
+}
+
+TEST_CASE("the number of chunks follows the vector and the link, and no multiple of N near by is better") {
+  const auto seconds = [](std::int64_t workers, std::int64_t chunks, double values, const LinkSpeed& link) {
+    return static_cast<double>(RingShape{workers, chunks}.rounds()) *
+           (link.latency_seconds + 4 * values / (static_cast<double>(chunks) * link.bytes_per_second));
+  };
+  for (const std::int64_t workers : {3, 4, 8, 16}) {
+    for (const std::int64_t values : {1, 1000, 1'000'000, 100'000'000}) {
+      for (const LinkSpeed& link : {LinkSpeed{}, LinkSpeed{10e-6, 1.25e9}, LinkSpeed{1e-3, 1e7}}) {
+        CAPTURE(workers);
+        CAPTURE(values);
+        const std::int64_t chunks = piggyback_chunks(workers, values, link);
+        CHECK(chunks % workers == 0);
+        CHECK(chunks >= workers);
+        CHECK(chunks <= 64 * workers);
+        const double best = seconds(workers, chunks, static_cast<double>(values), link);
+        for (const std::int64_t other : {chunks / 2 / workers * workers, 2 * chunks}) {
+          if (other >= workers && other <= 64 * workers) {
+            CHECK(best <= seconds(workers, other, static_cast<double>(values), link));
+          }
+        }
+      }
+    }
+  }
+  CHECK(piggyback_chunks(1, 1000, {}) == 1);
+  CHECK(piggyback_chunks(2, 1000, {}) == 2);
+  CHECK_THROWS_AS((void)piggyback_chunks(4, 0, {}), std::invalid_argument);
+  CHECK_THROWS_AS((void)piggyback_chunks(4, 10, {-1, 1}), std::invalid_argument);
 }
 
 TEST_CASE("hashes tell codes apart") {

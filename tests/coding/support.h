@@ -2,6 +2,7 @@
 
 #include "coding/code.h"
 #include "coding/matrix.h"
+#include "tests/program.h"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -16,22 +17,7 @@
 
 namespace cerar::test {
 
-/// A folder of this test's own, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "cerar-test-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
+using TemporaryFolder = testing::Folder;
 
 /// Small integers: sums of products of them are exact in double, so that two ways to compute them must agree to the
 /// bit.

@@ -172,8 +172,9 @@ TEST_CASE("impossible requests are refused with the number in the sentence") {
   CHECK(message_of({4, 5}, Decoder::paper, 1).find("has 3") != std::string::npos);
   CHECK(message_of({1, 5}, Decoder::paper, 1).find("at least 2 workers") != std::string::npos);
   CHECK(message_of({1000, 3000}, Decoder::own_exact, 1).find("1000 workers") != std::string::npos);
+  CHECK(message_of({kMostChunks, kMostChunks}, Decoder::own_exact, 1).find("terms") != std::string::npos);
   const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
-  CHECK(message_of({huge, huge}, Decoder::own_exact, 1).find("terms") != std::string::npos);
+  CHECK(message_of({huge, huge}, Decoder::own_exact, 1).find("at most") != std::string::npos);
 }
 
 }  // namespace

@@ -147,6 +147,20 @@ TEST_CASE("exact ring: right sums, the bound's bytes to the byte, all ranks bitw
   }
 }
 
+TEST_CASE("exact ring at four million values: the bound's bytes and the same bits on every rank") {
+  const std::size_t values = 4194304;
+  for (const std::int64_t workers : {2, 3, 4, 6, 8}) {
+    CAPTURE(workers);
+    const AllReduceOptions options{.algorithm = Algorithm::exact};
+    const auto results = reduce(workers, values, options);
+    const std::int64_t padded = padded_values({static_cast<std::int64_t>(values)}, workers, options.slice_chunk_values);
+    for (const RankResult& result : results) {
+      CHECK(result.values == results[0].values);
+      CHECK(result.statistics.payload_bytes == 4 * 2 * (workers - 1) * padded / workers);
+    }
+  }
+}
+
 TEST_CASE("naive ring: right sums, N - 1 times the bytes") {
   for (const std::int64_t workers : kRings) {
     for (const std::size_t values : sizes(workers)) {
@@ -211,9 +225,9 @@ TEST_CASE("slices do not straddle tensors, and any slice size and number in flig
     for (const std::int64_t in_flight : {1, 2, 3, 20}) {
       CAPTURE(chunk_values);
       CAPTURE(in_flight);
-      const auto results = reduce(
-          3, values,
-          {.tensor_lengths = tensors, .slice_chunk_values = chunk_values, .slices_in_flight = in_flight}, code);
+      const auto results =
+          reduce(3, values,
+                 {.tensor_lengths = tensors, .slice_chunk_values = chunk_values, .slices_in_flight = in_flight}, code);
       const auto expected = reference(code, values, tensors, chunk_values);
       for (std::size_t rank = 0; rank < results.size(); ++rank) {
         CHECK(results[rank].values == expected[rank]);
@@ -235,8 +249,7 @@ TEST_CASE("messages far larger than socket buffers do not freeze the ring; four 
       }
       const auto results = reduce(workers, values, options, code);
       if (algorithm == Algorithm::coded) {
-        const auto expected =
-            reference(code, values, {static_cast<std::int64_t>(values)}, options.slice_chunk_values);
+        const auto expected = reference(code, values, {static_cast<std::int64_t>(values)}, options.slice_chunk_values);
         for (std::size_t rank = 0; rank < results.size(); ++rank) {
           CHECK(results[rank].values == expected[rank]);
         }

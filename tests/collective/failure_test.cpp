@@ -5,12 +5,11 @@
 
 #include <doctest/doctest.h>
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <cmath>
+#include <signal.h>
 #include <string>
 #include <thread>
+#include <unistd.h>
 
 namespace cerar {
 
@@ -115,8 +114,8 @@ TEST_CASE("ranks that disagree on count, algorithm or operation all fail with bo
   SUBCASE("algorithm") {
     for (const RankResult& result : run_ring(3, [](Communicator& communicator) {
            std::vector<float> values(1000);
-           communicator.all_reduce(
-               values, {.algorithm = communicator.rank() == 1 ? Algorithm::naive : Algorithm::exact});
+           communicator.all_reduce(values,
+                                   {.algorithm = communicator.rank() == 1 ? Algorithm::naive : Algorithm::exact});
            return values;
          })) {
       CHECK(result.status == 1);
@@ -259,20 +258,21 @@ TEST_CASE("two hundred communicators in a row leave no descriptor behind") {
   const auto results = run_ring(2, [](Communicator&) { return std::vector<float>(); });
   REQUIRE(results[0].status == 0);
   // The parent forked and joined; now one pair of processes meets again and again on one port.
-  const auto cycles = run_ring(2, [](Communicator&) { return std::vector<float>(); },
-                               [](CommunicatorOptions& options) {
-                                 const int first = dup(0);
-                                 close(first);
-                                 for (int cycle = 0; cycle < 200; ++cycle) {
-                                   Communicator communicator(options);
-                                   communicator.barrier();
-                                 }
-                                 const int last = dup(0);
-                                 close(last);
-                                 if (first != last) {
-                                   _exit(77);
-                                 }
-                               });
+  const auto cycles = run_ring(
+      2, [](Communicator&) { return std::vector<float>(); },
+      [](CommunicatorOptions& options) {
+        const int first = dup(0);
+        close(first);
+        for (int cycle = 0; cycle < 200; ++cycle) {
+          Communicator communicator(options);
+          communicator.barrier();
+        }
+        const int last = dup(0);
+        close(last);
+        if (first != last) {
+          _exit(77);
+        }
+      });
   for (const RankResult& result : cycles) {
     CHECK_MESSAGE(result.status == 0, result.error);
   }

@@ -140,8 +140,9 @@ TEST_CASE("piggyback alternates the sign of d, keeps to tensors, and gives the s
       const AllReduceOptions options{
           .tensor_lengths = tensors, .slice_chunk_values = chunk_values, .slices_in_flight = in_flight};
       for (const int operations : {1, 2, 4}) {
-        check_bits(reduce(code, values, options, operations),
-                   reference(code, values, tensors, chunk_values, piggyback_sign(static_cast<std::uint64_t>(operations - 1))));
+        check_bits(
+            reduce(code, values, options, operations),
+            reference(code, values, tensors, chunk_values, piggyback_sign(static_cast<std::uint64_t>(operations - 1))));
       }
     }
   }

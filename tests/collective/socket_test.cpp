@@ -5,14 +5,14 @@
 #include "collective/handshake.h"
 #include "tests/collective/ring_of_processes.h"
 
-#include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <fmt/core.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
+#include <arpa/inet.h>
 #include <cstring>
 #include <future>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <thread>
 
 namespace cerar {

@@ -1,6 +1,5 @@
 #include <cerar/coding/code_file.h>
 #include <cerar/collective/communicator.h>
-
 #include <cstdio>
 #include <exception>
 #include <vector>

@@ -52,6 +52,7 @@ TEST_CASE("inputs have the moments they claim") {
 TEST_CASE("size lists") {
   CHECK(parse_sizes("4K:64K") == std::vector<std::int64_t>{1024, 4096, 16384});
   CHECK(parse_sizes("4:20:2") == std::vector<std::int64_t>{1, 2, 4, 5});
+  CHECK(parse_sizes("1G:2G:1024G") == std::vector<std::int64_t>{1 << 28, 1 << 29});
   CHECK(parse_sizes("0,1,4,1M") == std::vector<std::int64_t>{0, 1, 1, 262144});
   for (const char* bad : {"", "x", "4:", ":4", "4:2", "1:2:3:4", "4:8:1", "-4", "4k", "99999999999999G", "1,,2"}) {
     CAPTURE(bad);

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "coding/piggyback.h"
+#include "collective/slice_executor.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace cerar {
+
+/// What the ranks agree on before an operation with int32 words: the rms of every chunk of every rank.
+struct IntegerPlan {
+  std::span<const Slice> slices;  ///< S slices of the operation
+  std::span<const float> rms;     ///< rank w's chunk j of slice s is number (w S + s) c + j; see chunk_rms
+};
+
+/// This rank's part of IntegerPlan::rms.
+[[nodiscard]] std::vector<float> rms_of_chunks(std::span<const float> values, std::span<const Slice> slices,
+                                               std::int64_t chunks);
+
+/// The int32 form of the piggyback ring; agrees to the bit with piggyback_integer_reference. `code` and what `plan`
+/// refers to outlive it. Messages are one word longer than a chunk. Its begin() and received() throw
+/// std::overflow_error, naming the slice, where the sums are beyond kIntegerSumLimit.
+/// @param sign  +1 or -1, of d
+[[nodiscard]] std::unique_ptr<SliceExecutor> make_piggyback_integer_executor(const SliceContext& context,
+                                                                             const PiggybackCode& code,
+                                                                             const IntegerPlan& plan, int sign);
+
+}  // namespace cerar
