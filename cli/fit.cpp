@@ -92,8 +92,7 @@ void run(FitArguments& arguments) {
   nlohmann::ordered_json found = {{"seconds", 0.0}};
   std::string remark = "d in closed form";
   if (problem.construction == piggyback_construction) {
-    code =
-        make_piggyback_code(problem.shape, {.wire = problem.wire, .eta = eta, .correlation = problem.correlation});
+    code = make_piggyback_code(problem.shape, {.wire = problem.wire, .eta = eta, .correlation = problem.correlation});
   } else {
     const FitResult result = fit(problem, arguments.options);
     code = result.code;
@@ -124,8 +123,8 @@ void add_fit(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--wire", problem.wire,
-                   fmt::format("what the words on the wire are: {}; {} for piggyback only", fmt::join(wire_names(), ", "),
-                               kIntegerWire))
+                   fmt::format("what the words on the wire are: {}; {} for piggyback only",
+                               fmt::join(wire_names(), ", "), kIntegerWire))
       ->capture_default_str();
   command->add_option("--correlation", problem.correlation, "rho in [0, 1) between the workers' gradients")
       ->capture_default_str();

@@ -91,14 +91,15 @@ std::string report_text(const PiggybackCode& code, const PiggybackReport& report
                    : fmt::format("exact ring {:.4f}: the same", exact));
   text += code.is_exact() ? line("d", "none", "nothing is superposed: this is the exact ring")
                           : line("d", fmt::format("{:.4g}", code.d),
-                                 code.is_integer()     ? "against each chunk's own peak"
+                                 code.is_integer()   ? "against each chunk's own peak"
                                  : code.adapts_scale ? "times a power of two where groups differ in size"
                                                      : "fixed");
   text += line("designed for", fmt::format("{} wire, eta {:.3g}, correlation {:g} between workers", code.noise.wire,
                                            code.noise.eta, code.noise.correlation));
   text += line("predicted relative error", percent(code.predicted_relative_error));
   if (report.simulated_relative_error) {
-    text += line(code.is_integer() ? "simulated with int32 words" : "simulated in float32", percent(*report.simulated_relative_error), "N(0,1) gradients");
+    text += line(code.is_integer() ? "simulated with int32" : "simulated in float32",
+                 percent(*report.simulated_relative_error), "N(0,1) gradients");
   }
   if (report.kappa_max) {
     text += line("kappa_2, largest", fmt::format("{:.3g}", *report.kappa_max));

@@ -100,9 +100,8 @@ class Communicator {
 
   /// Replaces `values` by the sum over all ranks, exactly or as the code approximates it.
   /// @throws RingError, on every rank, naming the rank: a peer is gone, the deadline passed, the ranks' arguments
-  /// differ, or
-  ///   a rank's values hold a NaN or an infinity; std::invalid_argument for options that are wrong on their face.
-  ///   After a RingError the contents of `values` are unspecified.
+  /// differ, a rank's values hold a NaN or an infinity, or integer words cannot hold a sum; std::invalid_argument for
+  /// options that are wrong on their face. After a RingError the contents of `values` are unspecified.
   void all_reduce(std::span<float> values, const AllReduceOptions& options = {});
 
   /// Concatenates the ranks' vectors in rank order on every rank: all[r n .. (r + 1) n) is rank r's.

@@ -113,6 +113,9 @@ BenchRow run_bench(Communicator& communicator, Algorithm algorithm, std::int64_t
   std::vector<float> input(static_cast<std::size_t>(count));
   std::vector<float> values;
   BenchRow row{.algorithm = algorithm, .workers = workers, .count = count, .size_bytes = 4 * count};
+  if (algorithm == Algorithm::coded || algorithm == Algorithm::piggyback) {
+    row.wire = std::visit([](const auto& code) { return code.noise.wire; }, *communicator.code());
+  }
 
   fill_input(InputSet::integers, options.seed, communicator.rank(), 0, input);
   values = input;
