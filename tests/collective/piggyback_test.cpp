@@ -100,12 +100,13 @@ TEST_CASE("piggyback ring of 3 to 17 processes: the reference to the bit, and it
 }
 
 TEST_CASE("piggyback where nothing is superposed: c = N, one and two workers give the exact ring's sums and bytes") {
-  for (const auto& [workers, chunks] : {std::pair{1, 1}, {1, 4}, {2, 2}, {2, 16}, {5, 5}}) {
+  for (const RingShape& shape : {RingShape{1, 1}, {1, 4}, {2, 2}, {2, 16}, {5, 5}}) {
     const std::size_t values = 10007;
-    CAPTURE(workers);
-    CAPTURE(chunks);
-    const auto results = reduce(code_for(workers, chunks), values);
-    const auto exact = reduce(code_for(workers, chunks), values, {.algorithm = Algorithm::exact});
+    CAPTURE(shape.workers);
+    CAPTURE(shape.chunks);
+    const PiggybackCode code = code_for(shape.workers, shape.chunks);
+    const auto results = reduce(code, values);
+    const auto exact = reduce(code, values, {.algorithm = Algorithm::exact});
     for (std::size_t rank = 0; rank < results.size(); ++rank) {
       CHECK(results[rank].values == exact[rank].values);
       CHECK(results[rank].statistics.payload_bytes == exact[rank].statistics.payload_bytes);
