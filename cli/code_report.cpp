@@ -1,5 +1,6 @@
 #include "cli/code_report.h"
 
+#include "cli/report_lines.h"
 #include "coding/prediction.h"
 #include "coding/simulation.h"
 
@@ -15,28 +16,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Enough values in all for half a percent of statistical error, few enough for well under a second.
-constexpr std::int64_t simulated_total = 200'000;
-
 ordered_json number_or_null(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr); }
-
-std::string line(std::string_view name, const std::string& value, const std::string& remark = {}) {
-  return remark.empty() ? fmt::format("  {:<26}{}\n", name, value)
-                        : fmt::format("  {:<26}{:<14}{}\n", name, value, remark);
-}
-
-std::string percent(double value) { return fmt::format("{:.3g} %", 100 * value); }
-
-std::string against_exact_ring(const RingShape& shape) {
-  const double exact = shape.exact_ring_rate();
-  if (shape.workers == 1) {
-    return "a single worker's gradient is the sum: the exact ring sends nothing";
-  }
-  if (shape.rate() >= exact) {
-    return fmt::format("exact ring {:.4f}: the same", exact);
-  }
-  return fmt::format("exact ring {:.4f}: {:.1f} % fewer bytes", exact, 100 * (1 - shape.rate() / exact));
-}
 
 std::string decoding_text(const Code& code) {
   if (code.decoder == Decoder::paper) {
@@ -105,30 +85,28 @@ std::string report_text(const Code& code, const CodeReport& report) {
   const RingShape& shape = code.shape;
   std::string text =
       fmt::format("{} code for {} workers and {} chunks\n", code.construction.name, shape.workers, shape.chunks);
-  text += line("rounds", fmt::format("{}", shape.rounds()),
-               fmt::format("exact ring {} (longer messages)", 2 * (shape.workers - 1)));
-  text += line("rate", fmt::format("{:.4f}", shape.rate()), against_exact_ring(shape));
-  text += line("decoding", decoding_text(code));
+  text += ring_lines(shape);
+  text += report_line("decoding", decoding_text(code));
   for (const auto& [name, value] : code.construction.parameters) {
-    text += line(name, fmt::format("{:.4g}", value));
+    text += report_line(name, fmt::format("{:.4g}", value));
   }
   if (code.construction.seed != 0) {
-    text += line("seed", fmt::format("{}", code.construction.seed));
+    text += report_line("seed", fmt::format("{}", code.construction.seed));
   }
-  text += line("designed for", fmt::format("{} wire, eta {:.3g}, correlation {:g} between workers", code.noise.wire,
-                                           code.noise.eta, code.noise.correlation));
-  text += line("predicted relative error", percent(code.predicted_relative_error),
-               fmt::format("by chunk {} to {}", percent(report.best_chunk_error), percent(report.worst_chunk_error)));
-  text += line("simulated in float32", percent(report.simulated_relative_error),
-               fmt::format("N(0,1) gradients of {} values", report.simulated_values));
-  text += line("kappa_2, largest", fmt::format("{:.3g}", report.kappa_max));
-  text += line("Phi", fmt::format("{:.3g}", report.phi));
-  text +=
-      line("arithmetic",
-           fmt::format("{:.2f} + {:.2f}", static_cast<double>(report.encode_terms) / static_cast<double>(shape.chunks),
-                       static_cast<double>(report.decode_terms) / static_cast<double>(shape.chunks)),
-           "multiplications a gradient value to encode and to decode");
-  return text + line("hash", fmt::format("{:016x}", hash(code)));
+  text += noise_line(code.noise);
+  text += report_line(
+      "predicted relative error", percent(code.predicted_relative_error),
+      fmt::format("by chunk {} to {}", percent(report.best_chunk_error), percent(report.worst_chunk_error)));
+  text += report_line("simulated in float32", percent(report.simulated_relative_error),
+                      fmt::format("N(0,1) gradients of {} values", report.simulated_values));
+  text += report_line("kappa_2, largest", fmt::format("{:.3g}", report.kappa_max));
+  text += report_line("Phi", fmt::format("{:.3g}", report.phi));
+  text += report_line(
+      "arithmetic",
+      fmt::format("{:.2f} + {:.2f}", static_cast<double>(report.encode_terms) / static_cast<double>(shape.chunks),
+                  static_cast<double>(report.decode_terms) / static_cast<double>(shape.chunks)),
+      "multiplications a gradient value to encode and to decode");
+  return text + report_line("hash", fmt::format("{:016x}", hash(code)));
 }
 
 }  // namespace cerar::cli

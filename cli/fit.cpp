@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -54,6 +55,12 @@ double eta_of(const FitProblem& problem) {
   if (is_integer && problem.construction != piggyback_construction) {
     throw std::invalid_argument(fmt::format("wire {} goes with --construction {}; for {} take --wire {}", problem.wire,
                                             piggyback_construction, problem.construction, wire_names().front()));
+  }
+  const auto known = wire_names();
+  if (!is_integer && problem.construction == piggyback_construction &&
+      std::ranges::find(known, problem.wire) == known.end()) {
+    throw std::invalid_argument(fmt::format("wire \"{}\" is unknown; the piggyback ring's are {} and {}", problem.wire,
+                                            fmt::join(known, ", "), kIntegerWire));
   }
   return is_integer ? kIntegerEta : wire_eta(problem.wire);
 }

@@ -1,5 +1,6 @@
 #include "cli/piggyback_report.h"
 
+#include "cli/report_lines.h"
 #include "coding/conditioning.h"
 #include "coding/piggyback_integer_reference.h"
 #include "coding/piggyback_reference.h"
@@ -15,18 +16,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::int64_t simulated_total = 200'000;
 constexpr std::int64_t largest_map = 1024;  ///< N c up to which the maps take well under a second
 
 ordered_json or_null(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
-
-std::string line(std::string_view name, const std::string& value, const std::string& remark = {}) {
-  return fmt::format("  {:<26}{:<14}{}\n", name, value, remark);
-}
-
-std::string percent(double value) { return fmt::format("{:.3g} %", 100 * value); }
 
 }  // namespace
 
@@ -81,31 +75,24 @@ ordered_json report_json(const PiggybackCode& code, const PiggybackReport& repor
 
 std::string report_text(const PiggybackCode& code, const PiggybackReport& report) {
   const RingShape& shape = code.shape;
-  const double exact = shape.exact_ring_rate();
   std::string text = fmt::format("piggyback code for {} workers and {} chunks\n", shape.workers, shape.chunks);
-  text += line("rounds", fmt::format("{}", shape.rounds()),
-               fmt::format("exact ring {} (longer messages)", 2 * (shape.workers - 1)));
-  text += line("rate", fmt::format("{:.4f}", shape.rate()),
-               shape.workers > 1 && shape.rate() < exact
-                   ? fmt::format("exact ring {:.4f}: {:.1f} % fewer bytes", exact, 100 * (1 - shape.rate() / exact))
-                   : fmt::format("exact ring {:.4f}: the same", exact));
-  text += code.is_exact() ? line("d", "none", "nothing is superposed: this is the exact ring")
-                          : line("d", fmt::format("{:.4g}", code.d),
-                                 code.is_integer()   ? "against each chunk's own peak"
-                                 : code.adapts_scale ? "times a power of two where groups differ in size"
-                                                     : "fixed");
-  text += line("designed for", fmt::format("{} wire, eta {:.3g}, correlation {:g} between workers", code.noise.wire,
-                                           code.noise.eta, code.noise.correlation));
-  text += line("predicted relative error", percent(code.predicted_relative_error));
+  text += ring_lines(shape);
+  text += code.is_exact() ? report_line("d", "none", "nothing is superposed: this is the exact ring")
+                          : report_line("d", fmt::format("{:.4g}", code.d),
+                                        code.is_integer()   ? "against each chunk's own peak"
+                                        : code.adapts_scale ? "times a power of two where groups differ in size"
+                                                            : "fixed");
+  text += noise_line(code.noise);
+  text += report_line("predicted relative error", percent(code.predicted_relative_error));
   if (report.simulated_relative_error) {
-    text += line(code.is_integer() ? "simulated with int32" : "simulated in float32",
-                 percent(*report.simulated_relative_error), "N(0,1) gradients");
+    text += report_line(code.is_integer() ? "simulated with int32" : "simulated in float32",
+                        percent(*report.simulated_relative_error), "N(0,1) gradients");
   }
   if (report.kappa_max) {
-    text += line("kappa_2, largest", fmt::format("{:.3g}", *report.kappa_max));
-    text += line("Phi", fmt::format("{:.3g}", *report.phi));
+    text += report_line("kappa_2, largest", fmt::format("{:.3g}", *report.kappa_max));
+    text += report_line("Phi", fmt::format("{:.3g}", *report.phi));
   }
-  return text + line("hash", fmt::format("{:016x}", hash(code)));
+  return text + report_line("hash", fmt::format("{:016x}", hash(code)));
 }
 
 }  // namespace cerar::cli

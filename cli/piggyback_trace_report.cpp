@@ -90,7 +90,9 @@ std::string heading(const PiggybackTrace& trace, const PiggybackCode* code) {
       shape.exact_ring_rate());
   if (code != nullptr) {
     text += fmt::format("d = {:.4g}{}\n", code->d,
-                        code->adapts_scale ? ", times a power of two where neighbouring groups differ in size" : "");
+                        code->is_integer()   ? ", against each chunk's own peak"
+                        : code->adapts_scale ? ", times a power of two where neighbouring groups differ in size"
+                                             : "");
   }
   return text;
 }
