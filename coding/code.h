@@ -25,9 +25,10 @@ enum class Decoder {
 
 /// Wire noise and gradient statistics that a code was designed for (docs/theory.md, "Error and noise model").
 struct NoiseModel {
-  std::string wire = "f32";  ///< what the words on the wire are
-  double eta = 0;            ///< rms relative rounding error of one operation on that wire
-  double correlation = 0;    ///< rho in [0, 1): C = (1 - rho) I + rho 1 1^T between the workers' gradients
+  std::string wire = "f32";         ///< what the words on the wire are
+  double eta = 0;                   ///< rms relative rounding error of one operation on that wire
+  double correlation = 0;           ///< rho in [0, 1): C = (1 - rho) I + rho 1 1^T between the workers' gradients
+  Eigen::MatrixXd covariance = {};  ///< C itself, N x N, where it was measured; empty: as rho has it
 };
 
 /// Where a code came from: enough to make it again.

@@ -4,6 +4,7 @@
 #include "coding/ring.h"
 #include "coding/ring_shape.h"
 
+#include <Eigen/SparseCore>
 #include <boost/math/constants/constants.hpp>
 
 #include <cmath>
@@ -122,6 +123,34 @@ template <class Scalar>
     }
   }
   return row;
+}
+
+/// T^worker of the cyclic node code (docs/theory.md, eq. 16): orthogonal, T^N = I, cyclic_row(.., worker, t) =
+/// cyclic_row(.., 0, t) T^worker. Where N divides c it permutes the chains, otherwise it turns the pairs of chunks.
+/// @return c x c, at most two entries a row
+template <class Scalar>
+[[nodiscard]] Eigen::SparseMatrix<Scalar> cyclic_turn(std::int64_t workers, std::int64_t chunks, std::int64_t worker) {
+  std::vector<Eigen::Triplet<Scalar>> entries;
+  if (chunks % workers == 0) {
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+      entries.emplace_back(chunk, chunk - chunk % workers + wrap(chunk % workers - worker, workers), Scalar(1));
+    }
+  } else {
+    Eigen::Index next = 0;
+    for (const NodeBlock<Scalar>& block : node_blocks<Scalar>(workers, chunks)) {
+      const auto [c, s] = cos_sin<Scalar>(wrap(block.root * worker, workers), workers, Scalar(0));
+      entries.emplace_back(next, next, c);
+      if (block.pair) {
+        entries.emplace_back(next, next + 1, s);
+        entries.emplace_back(next + 1, next, -s);
+        entries.emplace_back(next + 1, next + 1, c);
+      }
+      next += block.pair ? 2 : 1;
+    }
+  }
+  Eigen::SparseMatrix<Scalar> turn(chunks, chunks);
+  turn.setFromTriplets(entries.begin(), entries.end());
+  return turn;
 }
 
 /// The cyclic node code (docs/theory.md, eq. 16): U_w = U_0 T^w with T^N = I, so there is no seam between workers that

@@ -1,39 +1,15 @@
 #pragma once
 
+#include "coding/covariance.h"
 #include "coding/matrix.h"
-#include "coding/ring_shape.h"
 
 #include <Eigen/QR>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <vector>
 
 namespace cerar {
-
-/// C^{1/2} (x) I_c times `blocks`: C = (1 - rho) I + rho 1 1^T mixes the workers' row blocks (docs/theory.md, eq. 8).
-/// @param blocks  (N c) x any
-template <class Scalar>
-[[nodiscard]] Matrix<Scalar> correlate(const Matrix<Scalar>& blocks, const RingShape& shape,
-                                       const Scalar& correlation) {
-  using std::sqrt;
-  if (correlation == Scalar(0)) {
-    return blocks;
-  }
-  const Scalar workers = Scalar(shape.workers);
-  const Scalar own = sqrt(Scalar(Scalar(1) - correlation));
-  const Scalar common = (sqrt(Scalar(Scalar(1) - correlation + workers * correlation)) - own) / workers;
-  Matrix<Scalar> sum = Matrix<Scalar>::Zero(shape.chunks, blocks.cols());
-  for (std::int64_t w = 0; w < shape.workers; ++w) {
-    sum += blocks.middleRows(w * shape.chunks, shape.chunks);
-  }
-  Matrix<Scalar> result = own * blocks;
-  for (std::int64_t w = 0; w < shape.workers; ++w) {
-    result.middleRows(w * shape.chunks, shape.chunks) += common * sum;
-  }
-  return result;
-}
 
 /// Groups of columns that no row ties together: a least-squares problem falls apart into one for each.
 /// @return for every column the number of its group, the smallest column in it
@@ -81,14 +57,14 @@ struct BestDecoder {
 /// @param received  M, (N c) x kept
 /// @param noise     F, any x kept; may have no rows
 /// @param target    T, (N c) x c
+/// @param covariance  C, N x N
 template <class Scalar>
 [[nodiscard]] BestDecoder<Scalar> optimal_decoder(const Matrix<Scalar>& received, const Matrix<Scalar>& noise,
-                                                  const Matrix<Scalar>& target, const RingShape& shape,
-                                                  const Scalar& correlation) {
+                                                  const Matrix<Scalar>& target, const Matrix<Scalar>& covariance) {
   Matrix<Scalar> left(received.rows() + noise.rows(), received.cols());
-  left << correlate(received, shape, correlation), noise;
+  left << correlate(received, covariance), noise;
   Matrix<Scalar> right = Matrix<Scalar>::Zero(left.rows(), target.cols());
-  right.topRows(target.rows()) = correlate(target, shape, correlation);
+  right.topRows(target.rows()) = correlate(target, covariance);
 
   Matrix<Scalar> residual = right;
   BestDecoder<Scalar> best{Matrix<Scalar>::Zero(received.cols(), target.cols()), Scalar(0)};

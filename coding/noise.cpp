@@ -1,5 +1,6 @@
 #include "coding/noise.h"
 
+#include "coding/covariance.h"
 #include "coding/received.h"
 
 #include <algorithm>
@@ -11,30 +12,12 @@
 namespace cerar {
 namespace {
 
-/// Variance of the rounding of sum_k u_k x_k (eq. 1) in units of eta^2: a product rounds unless its coefficient is a
-/// power of two, and so does every addition after the first product.
-double encoding_variance(const Eigen::VectorXd& coefficients) {
-  double variance = 0;
-  double sum = 0;
-  for (const double u : coefficients) {
-    int exponent = 0;
-    const bool power_of_two = std::abs(std::frexp(u, &exponent)) == 0.5;
-    if (u == 0) {
-      continue;
-    }
-    variance += power_of_two ? 0 : u * u;
-    variance += sum > 0 ? sum + u * u : 0;
-    sum += u * u;
-  }
-  return variance;
-}
-
 /// Variances of sums of encodings, as they stand on the links.
 class SumVariance {
  public:
-  SumVariance(const Matrices<double>& encoders, double correlation)
+  SumVariance(const Matrices<double>& encoders, const Eigen::MatrixXd& covariance)
       : encoders_(encoders),
-        correlation_(correlation),
+        covariance_(covariance),
         squares_(static_cast<Eigen::Index>(encoders.size()), encoders.front().rows()) {
     for (std::size_t w = 0; w < encoders.size(); ++w) {
       squares_.row(static_cast<Eigen::Index>(w)) = encoders[w].rowwise().squaredNorm().transpose();
@@ -45,23 +28,24 @@ class SumVariance {
   [[nodiscard]] double operator()(std::int64_t from, std::int64_t round, std::int64_t terms) const {
     const auto workers = static_cast<std::int64_t>(encoders_.size());
     const std::int64_t count = std::min(terms, round);
-    double squares = 0;
+    const auto row = [&](std::int64_t k) {
+      return encoders_[static_cast<std::size_t>(wrap(from - k, workers))].row(round - k - 1);
+    };
+    double sum = 0;
     for (std::int64_t k = 0; k < count; ++k) {
-      squares += squares_(wrap(from - k, workers), round - k - 1);
+      const std::int64_t w = wrap(from - k, workers);
+      sum += covariance_(w, w) * squares_(w, round - k - 1);
+      for (std::int64_t other = 0; other < k && !independent_; ++other) {
+        sum += 2 * covariance_(w, wrap(from - other, workers)) * row(k).dot(row(other));
+      }
     }
-    if (correlation_ == 0) {
-      return squares;
-    }
-    Eigen::RowVectorXd sum = Eigen::RowVectorXd::Zero(encoders_.front().cols());
-    for (std::int64_t k = 0; k < count; ++k) {
-      sum += encoders_[static_cast<std::size_t>(wrap(from - k, workers))].row(round - k - 1);
-    }
-    return (1 - correlation_) * squares + correlation_ * sum.squaredNorm();
+    return sum;
   }
 
  private:
   const Matrices<double>& encoders_;
-  double correlation_;
+  Eigen::MatrixXd covariance_;
+  bool independent_ = covariance_.isDiagonal(0);
   Eigen::MatrixXd squares_;  ///< ||u_{w,t}||^2
 };
 
@@ -128,7 +112,7 @@ NoiseSources noise_sources(const Matrices<double>& encoders, const NoiseModel& n
   const auto workers = static_cast<std::int64_t>(encoders.size());
   const std::int64_t rounds = encoders.front().rows();
   const double eta_squared = noise.eta * noise.eta;
-  const SumVariance variance(encoders, noise.correlation);
+  const SumVariance variance(encoders, worker_covariance(noise, workers));
   const Eigen::MatrixXd none = Eigen::MatrixXd::Zero(workers, rounds);
   NoiseSources sources{{workers, encoders.front().cols()}, none, none, none};
   if (entry == NoiseEntry::kept) {
@@ -142,7 +126,7 @@ NoiseSources noise_sources(const Matrices<double>& encoders, const NoiseModel& n
         continue;
       }
       sources.encoding(i, t - 1) =
-          eta_squared * encoding_variance(encoders[static_cast<std::size_t>(i)].row(t - 1).transpose());
+          eta_squared * encoding_variance<double>(encoders[static_cast<std::size_t>(i)].row(t - 1).transpose());
       const bool both =
           variance(i, t, 1) > 0 && t > 1 && variance(i - 1, t - 1, workers - 1) > 0;  // delta_{i,t}, o_{i,t-1}
       sources.adding(i, t - 1) = both ? eta_squared * sent : 0;
@@ -151,15 +135,6 @@ NoiseSources noise_sources(const Matrices<double>& encoders, const NoiseModel& n
     }
   }
   return sources;
-}
-
-Eigen::VectorXd signal_variance(const Eigen::MatrixXd& combinations, const RingShape& shape, double correlation) {
-  Eigen::VectorXd variance(combinations.cols());
-  for (Eigen::Index column = 0; column < combinations.cols(); ++column) {
-    const Eigen::Map<const Eigen::MatrixXd> blocks(combinations.col(column).data(), shape.chunks, shape.workers);
-    variance(column) = (1 - correlation) * blocks.squaredNorm() + correlation * blocks.rowwise().sum().squaredNorm();
-  }
-  return variance;
 }
 
 Eigen::MatrixXd noise_factor(const NoiseSources& sources, const Eigen::MatrixXd& received, Decoder decoder,
@@ -186,7 +161,7 @@ Eigen::MatrixXd noise_factor(const NoiseSources& sources, const Eigen::MatrixXd&
   }
   if (entry != NoiseEntry::hops) {
     // Decoding rounds each product kept_m R(m, k): independent noise on kept_m for every chunk k.
-    const Eigen::VectorXd variance = signal_variance(received, sources.shape, noise.correlation);
+    const Eigen::VectorXd variance = signal_variance<double>(received, worker_covariance(noise, workers));
     for (Eigen::Index column = 0; column < received.cols(); ++column) {
       factor.add({column}, noise.eta * noise.eta * variance(column));
     }

@@ -4,6 +4,7 @@
 #include "coding/matrix.h"
 #include "coding/ring_shape.h"
 
+#include <cmath>
 #include <cstdint>
 
 namespace cerar {
@@ -15,6 +16,15 @@ enum class NoiseEntry {
   hops,        ///< every transmission once, eta ||s_{i,t}||; local arithmetic is exact
   kept,        ///< every kept vector once, eta ||kept_m||, uncorrelated; for codes whose messages all have one norm
 };
+
+/// Multiplying by such a coefficient does not round.
+template <class Scalar>
+[[nodiscard]] bool is_power_of_two(const Scalar& u) {
+  using std::abs;
+  using std::frexp;
+  int exponent = 0;
+  return abs(frexp(u, &exponent)) == Scalar(0.5);
+}
 
 /// Variances, for gradients of unit variance, of what enters a chain. Entry (i, t - 1) belongs to worker i in round t.
 struct NoiseSources {
@@ -38,10 +48,41 @@ struct NoiseSources {
                                            Decoder decoder, std::int64_t worker, std::int64_t first_kept_round,
                                            const NoiseModel& noise, NoiseEntry entry);
 
-/// Variance of each column's combination of gradients, x^T (C (x) I) x: independent entries of unit variance within a
-/// worker, correlation rho between workers at the same place.
-/// @param combinations  (N c) x any
-[[nodiscard]] Eigen::VectorXd signal_variance(const Eigen::MatrixXd& combinations, const RingShape& shape,
-                                              double correlation);
+/// Variance of the rounding of sum_k u_k x_k (eq. 1) in units of eta^2, the x_k independent and of unit variance: a
+/// product rounds unless its coefficient is a power of two, and so does every addition after the first product.
+template <class Scalar>
+[[nodiscard]] Scalar encoding_variance(const Vector<Scalar>& coefficients) {
+  Scalar variance(0);
+  Scalar sum(0);
+  for (const Scalar& u : coefficients) {
+    if (u == Scalar(0)) {
+      continue;
+    }
+    const Scalar square = u * u;
+    variance += is_power_of_two(u) ? Scalar(0) : square;
+    variance += sum > Scalar(0) ? Scalar(sum + square) : Scalar(0);
+    sum += square;
+  }
+  return variance;
+}
+
+/// Its derivative by the coefficients, as long as none becomes or ceases to be zero or a power of two.
+template <class Scalar>
+[[nodiscard]] Vector<Scalar> encoding_variance_gradient(const Vector<Scalar>& coefficients) {
+  Vector<Scalar> gradient = Vector<Scalar>::Zero(coefficients.size());
+  Scalar later(0);  // additions from this coefficient's on
+  Eigen::Index first = 0;
+  while (first < coefficients.size() && coefficients(first) == Scalar(0)) {
+    ++first;
+  }
+  for (Eigen::Index k = coefficients.size() - 1; k >= 0; --k) {
+    if (coefficients(k) != Scalar(0)) {
+      later += k > first ? Scalar(1) : Scalar(0);
+      const Scalar product = is_power_of_two(coefficients(k)) ? Scalar(0) : Scalar(1);
+      gradient(k) = Scalar(2) * coefficients(k) * (product + later);
+    }
+  }
+  return gradient;
+}
 
 }  // namespace cerar

@@ -36,4 +36,28 @@ template <class Scalar>
   return encoders;
 }
 
+/// T^worker of the overlapped code: u_{worker,t} = u_{0,t} T^worker, head and tail each turned as in a code of their
+/// own.
+/// @return c x c, orthogonal
+template <class Scalar>
+[[nodiscard]] Eigen::SparseMatrix<Scalar> overlapped_turn(const RingShape& shape, std::int64_t worker) {
+  const std::int64_t tail = shape.chunks - shape.workers;
+  std::vector<Eigen::Triplet<Scalar>> entries;
+  const auto add = [&](std::int64_t first, std::int64_t chunks) {
+    const Eigen::SparseMatrix<Scalar> turn = cyclic_turn<Scalar>(shape.workers, chunks, worker);
+    for (Eigen::Index column = 0; column < turn.outerSize(); ++column) {
+      for (typename Eigen::SparseMatrix<Scalar>::InnerIterator entry(turn, column); entry; ++entry) {
+        entries.emplace_back(first + entry.row(), first + entry.col(), entry.value());
+      }
+    }
+  };
+  add(0, shape.workers);
+  if (tail > 0) {
+    add(shape.workers, tail);
+  }
+  Eigen::SparseMatrix<Scalar> turn(shape.chunks, shape.chunks);
+  turn.setFromTriplets(entries.begin(), entries.end());
+  return turn;
+}
+
 }  // namespace cerar

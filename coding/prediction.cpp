@@ -1,6 +1,7 @@
 #include "coding/prediction.h"
 
 #include "coding/conditioning.h"
+#include "coding/covariance.h"
 #include "coding/received.h"
 
 #include <algorithm>
@@ -17,13 +18,13 @@ Eigen::MatrixXd received(const Code& code, std::int64_t worker) {
 /// adding the own chunk (eq. 5).
 Eigen::VectorXd accumulation_variance(const Code& code, const Eigen::MatrixXd& kept, std::int64_t worker) {
   const Eigen::MatrixXd& decoder = code.decoders[static_cast<std::size_t>(worker)];
-  const double rho = code.noise.correlation;
+  const Eigen::MatrixXd covariance = worker_covariance(code.noise, code.shape.workers);
   Eigen::VectorXd variance = Eigen::VectorXd::Zero(decoder.cols());
   Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(kept.rows(), decoder.cols());
   Eigen::VectorXi terms = Eigen::VectorXi::Zero(decoder.cols());
   for (Eigen::Index m = 0; m < decoder.rows(); ++m) {
     sum += kept.col(m) * decoder.row(m);
-    const Eigen::VectorXd now = signal_variance(sum, code.shape, rho);
+    const Eigen::VectorXd now = signal_variance<double>(sum, covariance);
     for (Eigen::Index k = 0; k < decoder.cols(); ++k) {
       if (decoder(m, k) != 0 && terms(k)++ > 0) {
         variance(k) += now(k);
@@ -31,9 +32,8 @@ Eigen::VectorXd accumulation_variance(const Code& code, const Eigen::MatrixXd& k
     }
   }
   if (code.decoder == Decoder::own_exact) {
-    const double all = static_cast<double>(code.shape.workers);
     for (Eigen::Index k = 0; k < decoder.cols(); ++k) {
-      variance(k) += terms(k) > 0 ? all * (1 + (all - 1) * rho) : 0;
+      variance(k) += terms(k) > 0 ? covariance.sum() : 0;
     }
   }
   return code.noise.eta * code.noise.eta * variance;
@@ -55,9 +55,8 @@ ErrorPrediction predict_error(const Code& given, NoiseEntry entry) {
   validate(given);
   const Code code = entry == NoiseEntry::operations ? rounded_to_wire(given) : given;
   const RingShape& shape = code.shape;
-  const double rho = code.noise.correlation;
-  const double workers = static_cast<double>(shape.workers);
-  const double truth = workers * (1 + (workers - 1) * rho);  // variance of one value of the true sum
+  const Eigen::MatrixXd covariance = worker_covariance(code.noise, shape.workers);
+  const double truth = covariance.sum();  // variance of one value of the true sum
   const NoiseSources sources = noise_sources(code.encoders, code.noise, entry);
   ErrorPrediction prediction;
   double squares = 0;
@@ -67,7 +66,7 @@ ErrorPrediction predict_error(const Code& given, NoiseEntry entry) {
     const Eigen::MatrixXd factor =
         noise_factor(sources, kept, code.decoder, i, code.first_kept_round, code.noise, entry);
     const Eigen::MatrixXd off = kept * decoder - decoding_target<double>(shape, code.decoder, i);
-    const Eigen::VectorXd deterministic = signal_variance(off, shape, rho);
+    const Eigen::VectorXd deterministic = signal_variance<double>(off, covariance);
     Eigen::VectorXd noise = (factor * decoder).colwise().squaredNorm().transpose();
     if (entry == NoiseEntry::operations) {
       noise += accumulation_variance(code, kept, i);
@@ -76,7 +75,7 @@ ErrorPrediction predict_error(const Code& given, NoiseEntry entry) {
     squares += relative_squared;
     prediction.workers.push_back({deterministic.cwiseSqrt(), noise.cwiseSqrt(), std::sqrt(relative_squared)});
   }
-  prediction.relative = std::sqrt(squares / workers);
+  prediction.relative = std::sqrt(squares / static_cast<double>(shape.workers));
   return prediction;
 }
 

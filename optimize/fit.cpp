@@ -95,7 +95,8 @@ class Candidate {
     code.noise = noise_;
     for (std::int64_t worker = 0; worker < problem_.shape.workers; ++worker) {
       const Eigen::MatrixXd received = received_by(worker);
-      const Eigen::VectorXd size = signal_variance(received, problem_.shape, noise_.correlation).cwiseSqrt();
+      const Eigen::VectorXd size =
+          signal_variance<double>(received, worker_covariance(noise_, problem_.shape.workers)).cwiseSqrt();
       // What contributes less than one rounding of a value is dropped: it costs a multiplication and gains nothing.
       const Eigen::MatrixXd best = decoder(worker, received).decoder;
       const Eigen::MatrixXd contribution = size.asDiagonal() * best.cwiseAbs();
@@ -114,7 +115,7 @@ class Candidate {
     const Eigen::MatrixXd factor =
         noise_factor(sources_, received, problem_.decoder, worker, first_, noise_, NoiseEntry::operations);
     return optimal_decoder<double>(received, factor, decoding_target<double>(problem_.shape, problem_.decoder, worker),
-                                   problem_.shape, problem_.correlation);
+                                   worker_covariance(noise_, problem_.shape.workers));
   }
 
   const FitProblem& problem_;

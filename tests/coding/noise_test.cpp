@@ -138,9 +138,10 @@ TEST_CASE("the best decoder: no perturbation of R lowers the error, and chains a
   const auto target = decoding_target<double>(shape, Decoder::own_exact, 1);
   const Eigen::MatrixXd factor =
       noise_factor(sources, received, Decoder::own_exact, 1, 1, noise, NoiseEntry::operations);
-  const auto best = optimal_decoder<double>(received, factor, target, shape, noise.correlation);
+  const auto covariance = uniform_covariance<double>(4, noise.correlation);
+  const auto best = optimal_decoder<double>(received, factor, target, covariance);
   const auto error = [&](const Eigen::MatrixXd& r) {
-    return signal_variance(received * r - target, shape, noise.correlation).sum() + (factor * r).squaredNorm();
+    return signal_variance<double>(received * r - target, covariance).sum() + (factor * r).squaredNorm();
   };
   CHECK(error(best.decoder) == doctest::Approx(best.squared_error).epsilon(1e-10));
   std::mt19937_64 engine(3);
@@ -157,16 +158,15 @@ TEST_CASE("the best decoder: no perturbation of R lowers the error, and chains a
   }
   // Solved in one piece the answer is the same.
   Eigen::MatrixXd left(received.rows() + factor.rows(), received.cols());
-  left << correlate<double>(received, shape, 0.3), factor;
+  left << correlate<double>(received, covariance), factor;
   Eigen::MatrixXd right = Eigen::MatrixXd::Zero(left.rows(), 12);
-  right.topRows(48) = correlate<double>(target, shape, 0.3);
+  right.topRows(48) = correlate<double>(target, covariance);
   CHECK((left.colPivHouseholderQr().solve(right) - best.decoder).cwiseAbs().maxCoeff() < 1e-6);
 }
 
 TEST_CASE("C^{1/2} squares to C") {
-  const RingShape shape{3, 2};
-  const Eigen::MatrixXd root = correlate<double>(Eigen::MatrixXd::Identity(6, 6), shape, 0.4);
-  const Eigen::MatrixXd c = root * root;
+  const Eigen::MatrixXd root = correlate<double>(Eigen::MatrixXd::Identity(6, 6), uniform_covariance<double>(3, 0.4));
+  const Eigen::MatrixXd c = root.transpose() * root;
   CHECK(c(0, 0) == doctest::Approx(1));
   CHECK(c(0, 2) == doctest::Approx(0.4));
   CHECK(c(1, 5) == doctest::Approx(0.4));

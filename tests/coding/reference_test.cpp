@@ -125,8 +125,9 @@ Code decoded(const RingShape& shape, Matrices<double> encoders, Decoder decoder,
   for (std::int64_t i = 0; i < shape.workers; ++i) {
     const auto received = received_matrix<double>(code.encoders, decoder, i, first);
     const Eigen::MatrixXd no_noise(0, received.cols());
-    code.decoders.push_back(
-        optimal_decoder<double>(received, no_noise, decoding_target<double>(shape, decoder, i), shape, 0.0).decoder);
+    code.decoders.push_back(optimal_decoder<double>(received, no_noise, decoding_target<double>(shape, decoder, i),
+                                                    uniform_covariance<double>(shape.workers, 0))
+                                .decoder);
   }
   return code;
 }
