@@ -17,7 +17,7 @@ namespace cerar {
 /// Sum of |a(x)| over a vector, in the one order that every executor keeps: 16 running sums over the values in turn,
 /// then those in ascending order. The scales of the groups follow from it, so it must be the same bits everywhere.
 template <class Scalar>
-[[nodiscard]] Scalar l1_norm(const Scalar* values, std::int64_t count) {
+[[nodiscard]] [[gnu::always_inline]] inline Scalar l1_norm(const Scalar* values, std::int64_t count) {
   constexpr std::int64_t kLanes = 16;
   Scalar sums[kLanes] = {};
   const std::int64_t whole = count / kLanes * kLanes;
@@ -49,7 +49,9 @@ struct PiggybackMessage {
   Vector<Scalar> values;
 };
 
-/// One worker's part in the protocol of docs/piggyback.md, in place: its chunks become the sums, one after the other.
+/// One worker's part in the protocol of docs/piggyback.md, in place. Its chunk (g, m) is a_g until pass g; then what
+/// the own addition rounded off, as it will come back (eq. 7); from pass g + 1 on y_g, at once without its own part of
+/// eq. 4; from pass g + 2 on the sum. A leader's is the sum M_g from pass g on.
 template <class Scalar>
 class PiggybackWorker {
  public:
@@ -62,7 +64,6 @@ class PiggybackWorker {
         worker_(worker),
         d_(static_cast<Scalar>(code.d) * Scalar(sign)),
         chunks_(std::move(chunks)),
-        roundings_(Matrix<Scalar>::Zero(chunks_.rows(), workers_)),
         scales_(static_cast<std::size_t>(workers_), Scales{d_, d_, d_}) {}
 
   /// What the worker sends in round t = 1 .. L, having received `message` in round t - 1 (empty values for t = 1); in
@@ -74,7 +75,7 @@ class PiggybackWorker {
     if (pass > 0 && !leads) {
       Vector<Scalar> heard = message.values;
       if (pass > 1) {
-        heard += roundings_.col(chain) * (Scalar(1) / scales.superposed);  // eq. 7
+        heard += chunk(pass - 1, chain);  // eq. 7
       }
       learn(pass - 1, chain, role, heard);
     }
@@ -82,27 +83,29 @@ class PiggybackWorker {
       return message;
     }
     follow_scales(message, chain, role, pass);
-    const auto own = contribution(pass, chain, role);
+    const Vector<Scalar> own = contribution(pass, chain, role);
+    if (pass > 0) {
+      unmix_own(pass, chain, role);
+    }
     if (pass == 0) {
       message.values = role == 0 ? own : Vector<Scalar>(message.values + own);
     } else if (!leads) {
       const Vector<Scalar> scaled = own * scales.superposed;
       const Vector<Scalar> sum = message.values + scaled;
-      // What the addition has rounded off, exactly (TwoSum): it will come back multiplied by 1 / d.
+      // What the addition has rounded off (Fast2Sum, docs/piggyback.md, eq. 7): it will come back multiplied by 1 / d.
       const Vector<Scalar> second = sum - message.values;
-      const Vector<Scalar> first = sum - second;
-      const Vector<Scalar> first_error = message.values - first;
-      const Vector<Scalar> second_error = scaled - second;
-      roundings_.col(chain) = first_error + second_error;
+      const Vector<Scalar> rounding = scaled - second;
+      chunk(pass, chain) = rounding * (Scalar(1) / scales.superposed);
       message.values = sum;
     } else {
       // The leader takes away the very bits it sent a pass ago; what is left is d times this group's sum (eq. 3).
-      const Vector<Scalar> riding = message.values - chunk(pass - 1, chain);
+      const Vector<Scalar> riding = message.values - sent_;
       const Vector<Scalar> others = riding * (Scalar(1) / scales.superposed);
       message.values = others + own;
     }
     if (leads) {
       learn(pass, chain, role, message.values);
+      sent_ = message.values;
       choose_scales(message, pass);
     }
     return message;
@@ -136,16 +139,23 @@ class PiggybackWorker {
     return chunk(pass, chain) + next;
   }
 
-  // eq. 4: now that group g's sum is known, so is what of it was mixed into group g - 1's.
+  [[nodiscard]] PiggybackCoefficients decoding(std::int64_t chain, std::int64_t role) const {
+    const Scales& scales = scales_[static_cast<std::size_t>(chain)];
+    return piggyback_coefficients(role, workers_, static_cast<double>(scales.mixed),
+                                  static_cast<double>(scales.superposed));
+  }
+
+  // eq. 4, its first half: what of the own a_g was mixed into the sum of group g - 1 is known once the scales are.
+  void unmix_own(std::int64_t group, std::int64_t chain, std::int64_t role) {
+    const Vector<Scalar> own = chunk(group, chain) * static_cast<Scalar>(decoding(chain, role).own);
+    chunk(group - 1, chain) -= own;
+  }
+
+  // Its second half, now that group g's sum is known.
   void learn(std::int64_t group, std::int64_t chain, std::int64_t role, const Vector<Scalar>& sum) {
     if (group > 0) {
-      const Scales& scales = scales_[static_cast<std::size_t>(chain)];
-      const PiggybackCoefficients coefficients = piggyback_coefficients(
-          role, workers_, static_cast<double>(scales.mixed), static_cast<double>(scales.superposed));
-      const Vector<Scalar> own = chunk(group, chain) * static_cast<Scalar>(coefficients.own);
-      const Vector<Scalar> next = sum * static_cast<Scalar>(coefficients.next);
-      const Vector<Scalar> mixture = own + next;
-      chunk(group - 1, chain) -= mixture;
+      const Vector<Scalar> next = sum * static_cast<Scalar>(decoding(chain, role).next);
+      chunk(group - 1, chain) -= next;
     }
     chunk(group, chain) = sum;
   }
@@ -203,7 +213,7 @@ class PiggybackWorker {
   std::int64_t worker_;
   Scalar d_;
   Matrix<Scalar> chunks_;
-  Matrix<Scalar> roundings_;    ///< p x N: by chain, what the own addition of the last pass has rounded off
+  Vector<Scalar> sent_;         ///< M_{g-1} of the chain this worker leads
   std::vector<Scales> scales_;  ///< by chain
   Scalar known_norm_ = 0;       ///< of group g + 2, gathered in pass g on the chain this worker leads
 };

@@ -1,9 +1,11 @@
 #include "collective/communicator.h"
 
+#include "coding/piggyback_integer.h"
 #include "collective/kernels.h"
 #include "collective/link.h"
 #include "collective/operation.h"
 #include "collective/piggyback_integer_executor.h"
+#include "collective/piggyback_kernels.h"
 #include "collective/pipeline.h"
 #include "collective/rendezvous.h"
 #include "collective/slice_executor.h"
@@ -118,8 +120,10 @@ class Communicator::Impl {
     }
     const std::vector<std::int64_t> lengths = tensors(options, values);
     const Stopwatch watch(statistics_.total_seconds);
-    require_finite(values, algorithm);
     const std::int64_t all_reduce = statistics_.all_reduces++;
+    if (algorithm != Algorithm::piggyback) {
+      require_finite(values, algorithm);
+    }
     switch (algorithm) {
       case Algorithm::exact:
         return run(OperationHeader::Kind::all_reduce_exact, values, whole(values), options_.size, options,
@@ -140,14 +144,30 @@ class Communicator::Impl {
                  int sign) {
     const auto& code = std::get<PiggybackCode>(*options_.code);
     if (code.is_exact()) {
+      require_finite(values, Algorithm::piggyback);
       return run(OperationHeader::Kind::all_reduce_piggyback, values, lengths, options_.size, options,
                  make_exact_executor);
     }
     if (code.is_integer()) {
       return integer_piggyback(code, values, lengths, options, sign);
     }
-    run(OperationHeader::Kind::all_reduce_piggyback, values, lengths, code.shape.chunks, options,
-        [&](const SliceContext& context) { return make_piggyback_executor(context, code, sign); });
+    const std::vector<Slice> slices = slices_of(values, lengths, code.shape.chunks, options);
+    std::vector<float> norms;
+    if (code.adapts_scale) {
+      const Stopwatch watch(statistics_.encode_seconds);
+      norms =
+          measure_chunks(values, slices, code.shape.chunks,
+                         [](const float* first, std::int64_t count, std::int64_t) { return l1_norm_of(first, count); });
+    }
+    require_finite(values, norms);
+    transfer(
+        {.kind = OperationHeader::Kind::all_reduce_piggyback, .values = values.size(), .code_hash = code_hash_}, values,
+        slices, options,
+        [&](const SliceContext& context) {
+          return make_piggyback_executor(context, code, {slices, norms}, sign);
+        },
+        sizeof(float) * norms.size());
+    ++statistics_.operations;
   }
 
   /// Before the first contribution is rounded, every rank must know how large every other's chunks are.
@@ -157,8 +177,9 @@ class Communicator::Impl {
     std::vector<float> mine;
     {
       const Stopwatch watch(statistics_.encode_seconds);
-      mine = rms_of_chunks(values, slices, code.shape.chunks);
+      mine = measure_chunks(values, slices, code.shape.chunks, chunk_rms);
     }
+    require_finite(values, mine);
     std::vector<float> all(static_cast<std::size_t>(options_.size) * mine.size());
     std::ranges::copy(mine, all.begin() + options_.rank * static_cast<std::ptrdiff_t>(mine.size()));
     const std::size_t held_bytes = sizeof(float) * (all.size() + mine.size());
@@ -194,6 +215,13 @@ class Communicator::Impl {
   [[nodiscard]] const Statistics& statistics() const noexcept { return statistics_; }
 
  private:
+  /// The piggyback ring has measured all values before: where a norm isn't finite a value may not be.
+  void require_finite(std::span<float> values, std::span<const float> norms) {
+    if (norms.empty() || first_nonfinite(norms) < norms.size()) {
+      require_finite(values, Algorithm::piggyback);
+    }
+  }
+
   /// A NaN would spread to every rank's sum without a trace of where it came from.
   void require_finite(std::span<const float> values, Algorithm algorithm) {
     const std::size_t bad = first_nonfinite(values);

@@ -74,8 +74,9 @@ struct AllReduceOptions {
   /// ring do not straddle them, so that a small tensor's relative error does not depend on a large neighbour
   /// (docs/theory.md, "Layers leak"). Empty: one tensor.
   std::span<const std::int64_t> tensor_lengths = {};
-  /// Values a chunk of a slice holds (q), at most; a slice is c q values.
-  std::int64_t slice_chunk_values = 4096;
+  /// Values a chunk of a slice holds (q), at most; a slice is c q values. The default is whole cache lines, and an odd
+  /// number of them: chunks a power of two apart would get in each other's way in the processor's caches.
+  std::int64_t slice_chunk_values = 4080;
   /// W: slices in flight, so that the link does not idle while one is processed.
   std::int64_t slices_in_flight = 8;
 };

@@ -77,13 +77,22 @@ CERAR_VECTORISED void subtract(const float* a, const float* b, std::size_t n, fl
   }
 }
 
-std::size_t first_nonfinite(std::span<const float> values) {
-  // 0 x is 0 for a finite x and NaN otherwise: a block is tested without a branch per value.
+CERAR_VECTORISED std::size_t first_nonfinite(std::span<const float> values) {
+  // 0 x is 0 for a finite x and NaN otherwise: a block is tested without a branch per value. Lanes of their own, since
+  // the order of a single sum would have to be kept.
+  constexpr std::size_t kLanes = 16;
+  constexpr std::size_t kTested = 1024;
   std::size_t x = 0;
-  for (; x + kBlock <= values.size(); x += kBlock) {
+  for (; x + kTested <= values.size(); x += kTested) {
+    float probes[kLanes] = {};
+    for (std::size_t k = 0; k < kTested; k += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        probes[lane] += 0.0F * values[x + k + lane];
+      }
+    }
     float probe = 0;
-    for (std::size_t k = 0; k < kBlock; ++k) {
-      probe += 0.0F * values[x + k];
+    for (const float lane : probes) {
+      probe += lane;
     }
     if (probe != 0.0F) {
       break;

@@ -170,19 +170,6 @@ class PiggybackIntegerExecutor final : public SliceExecutor {
 
 }  // namespace
 
-std::vector<float> rms_of_chunks(std::span<const float> values, std::span<const Slice> slices, std::int64_t chunks) {
-  std::vector<float> rms;
-  rms.reserve(slices.size() * static_cast<std::size_t>(chunks));
-  for (const Slice& slice : slices) {
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-      const std::int64_t first = std::min(chunk * slice.chunk_values, slice.length);
-      const std::int64_t count = std::min(slice.chunk_values, slice.length - first);
-      rms.push_back(chunk_rms(values.data() + slice.offset + first, count, slice.chunk_values));
-    }
-  }
-  return rms;
-}
-
 std::unique_ptr<SliceExecutor> make_piggyback_integer_executor(const SliceContext& context, const PiggybackCode& code,
                                                                const IntegerPlan& plan, int sign) {
   return std::make_unique<PiggybackIntegerExecutor>(context, code, plan, sign);

@@ -15,10 +15,6 @@ struct IntegerPlan {
   std::span<const float> rms;     ///< rank w's chunk j of slice s is number (w S + s) c + j; see chunk_rms
 };
 
-/// This rank's part of IntegerPlan::rms.
-[[nodiscard]] std::vector<float> rms_of_chunks(std::span<const float> values, std::span<const Slice> slices,
-                                               std::int64_t chunks);
-
 /// The int32 form of the piggyback ring; agrees to the bit with piggyback_integer_reference. `code` and what `plan`
 /// refers to outlive it. Messages are one word longer than a chunk. Its begin() and received() throw
 /// std::overflow_error, naming the slice, where the sums are beyond kIntegerSumLimit.

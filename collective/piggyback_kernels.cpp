@@ -1,97 +1,148 @@
 #include "collective/piggyback_kernels.h"
 
+#include "coding/piggyback_reference.h"
 #include "collective/vectorised.h"
 
 #include <algorithm>
 
 namespace cerar {
 
-// __restrict tells the compiler what the header promises of overlap, so that it need not check.
+namespace {
 
-CERAR_VECTORISED void add_contribution(const float* __restrict heard, const Contribution& b, std::size_t n,
-                                       float* __restrict out) {
-  const float* __restrict own = b.own;
-  const float* __restrict next = b.next;
-  const float premix = b.premix;
-  if (next == nullptr) {
-    std::copy_n(own, n, out);
-  } else {
-    for (std::size_t x = 0; x < n; ++x) {
-      out[x] = own[x] + next[x] * premix;
-    }
+constexpr std::size_t kLineValues = 16;  ///< of a cache line
+
+// __restrict tells the compiler what the header promises of overlap, so that it need not check. The template arguments
+// say which vectors are there; a test in the loop would cost more than the work.
+
+template <bool kHasNext>
+[[gnu::always_inline]] inline float contribution(const float* own, const float* next, float premix, std::size_t x) {
+  if constexpr (kHasNext) {
+    return own[x] + next[x] * premix;
   }
-  if (heard != nullptr) {
-    for (std::size_t x = 0; x < n; ++x) {
-      out[x] = heard[x] + out[x];
-    }
+  return own[x];
+}
+
+/// Fast2Sum (Dekker): rounding = (a + b) - fl(a + b), exactly where |a| >= |b|; else within the rounding of b.
+[[gnu::always_inline]] inline float fast_two_sum(float a, float b, float& rounding) {
+  const float sum = a + b;
+  rounding = b - (sum - a);
+  return sum;
+}
+
+/// The range [0, n) in two pieces, work(first, last), so that in the second `vector` lies at a multiple of a cache
+/// line. Where all vectors of a call lie alike, no access of a vector register then touches two lines.
+template <class Work>
+[[gnu::always_inline]] inline void in_aligned_pieces(const float* vector, std::size_t n, const Work& work) {
+  const std::size_t head = std::min(n, values_to_alignment(vector));
+  work(std::size_t{0}, head);
+  work(head, n);
+}
+
+template <bool kStarts>
+[[gnu::always_inline]] inline void add_all(const float* __restrict own, const float* __restrict next, float premix,
+                                           std::size_t first, std::size_t last, float* __restrict message) {
+  for (std::size_t x = first; x < last; ++x) {
+    const float b = contribution<true>(own, next, premix, x);
+    message[x] = kStarts ? b : message[x] + b;
   }
 }
 
-namespace {
+template <bool kHasBefore, bool kHasNext>
+[[gnu::always_inline]] inline void superpose_all(const ChainWindow& chain, const ChainCoefficients& given,
+                                                 float next_before, std::size_t first, std::size_t last,
+                                                 float* __restrict message) {
+  const ChainCoefficients c = given;
+  float* __restrict before = chain.before;
+  float* __restrict known = chain.known;
+  float* __restrict own = chain.own;
+  const float* __restrict next = chain.next;
+  for (std::size_t x = first; x < last; ++x) {
+    const float heard = message[x];
+    float sum = heard;
+    if constexpr (kHasBefore) {
+      sum += known[x];
+      before[x] -= sum * next_before;
+    }
+    known[x] = sum - own[x] * c.own;
+    float rounding = 0;
+    message[x] = fast_two_sum(heard, contribution<kHasNext>(own, next, c.premix, x) * c.superposed, rounding);
+    own[x] = rounding * c.inverse_superposed;
+  }
+}
 
-/// TwoSum (Knuth): rounding = (a + b) - fl(a + b), exactly.
-[[gnu::always_inline]] inline float two_sum(float a, float b, float& rounding) {
-  const float sum = a + b;
-  const float second = sum - a;
-  const float first = sum - second;
-  rounding = (a - first) + (b - second);
-  return sum;
+template <bool kHasNext>
+[[gnu::always_inline]] inline void lead_all(const ChainWindow& chain, const ChainCoefficients& given, std::size_t first,
+                                            std::size_t last, float* __restrict message) {
+  const ChainCoefficients c = given;
+  float* __restrict known = chain.known;
+  float* __restrict own = chain.own;
+  const float* __restrict next = chain.next;
+  for (std::size_t x = first; x < last; ++x) {
+    const float sum = (message[x] - known[x]) * c.inverse_superposed + contribution<kHasNext>(own, next, c.premix, x);
+    known[x] = known[x] - own[x] * c.own - sum * c.next;
+    own[x] = sum;
+    message[x] = sum;
+  }
 }
 
 }  // namespace
 
-CERAR_VECTORISED void superpose(const float* __restrict heard, const Contribution& b, float d, std::size_t n,
-                                float* __restrict out, float* __restrict rounding) {
-  const float* __restrict own = b.own;
-  const float* __restrict next = b.next;
-  const float premix = b.premix;
-  if (next == nullptr) {
-    for (std::size_t x = 0; x < n; ++x) {
-      out[x] = two_sum(heard[x], own[x] * d, rounding[x]);
-    }
-  } else {
-    for (std::size_t x = 0; x < n; ++x) {
-      out[x] = two_sum(heard[x], (own[x] + next[x] * premix) * d, rounding[x]);
-    }
+void fetch(const float* vector, std::size_t n) noexcept {
+  for (std::size_t x = 0; x < n; x += kLineValues) {
+    __builtin_prefetch(vector + x);
   }
 }
 
-CERAR_VECTORISED void lead(const float* __restrict heard, const float* __restrict sent, float inverse_d,
-                           const Contribution& b, std::size_t n, float* __restrict out) {
-  const float* __restrict own = b.own;
-  const float* __restrict next = b.next;
-  const float premix = b.premix;
-  if (next == nullptr) {
-    for (std::size_t x = 0; x < n; ++x) {
-      out[x] = (heard[x] - sent[x]) * inverse_d + own[x];
-    }
-  } else {
-    for (std::size_t x = 0; x < n; ++x) {
-      out[x] = (heard[x] - sent[x]) * inverse_d + (own[x] + next[x] * premix);
-    }
-  }
+std::size_t values_to_alignment(const float* vector) noexcept {
+  return (kLineValues - reinterpret_cast<std::uintptr_t>(vector) / sizeof(float) % kLineValues) % kLineValues;
 }
 
-CERAR_VECTORISED void learn_heard(const float* __restrict heard, const float* __restrict rounding, float inverse_d,
-                                  const Decoding& decoding, float* __restrict now, float* __restrict before,
-                                  std::size_t n) {
-  const float own = decoding.own;
-  const float next = decoding.next;
+CERAR_VECTORISED void add_contribution(bool starts, const float* own, const float* next, float premix, std::size_t n,
+                                       float* message) {
+  in_aligned_pieces(message, n, [&](std::size_t first, std::size_t last) {
+    if (starts) {
+      add_all<true>(own, next, premix, first, last, message);
+    } else {
+      add_all<false>(own, next, premix, first, last, message);
+    }
+  });
+}
+
+CERAR_VECTORISED void superpose(const ChainWindow& chain, const ChainCoefficients& c, float next_before, std::size_t n,
+                                float* message) {
+  in_aligned_pieces(message, n, [&](std::size_t first, std::size_t last) {
+    if (chain.before == nullptr) {
+      if (chain.next == nullptr) {
+        superpose_all<false, false>(chain, c, next_before, first, last, message);
+      } else {
+        superpose_all<false, true>(chain, c, next_before, first, last, message);
+      }
+    } else if (chain.next == nullptr) {
+      superpose_all<true, false>(chain, c, next_before, first, last, message);
+    } else {
+      superpose_all<true, true>(chain, c, next_before, first, last, message);
+    }
+  });
+}
+
+CERAR_VECTORISED void lead(const ChainWindow& chain, const ChainCoefficients& c, std::size_t n, float* message) {
+  in_aligned_pieces(message, n, [&](std::size_t first, std::size_t last) {
+    if (chain.next == nullptr) {
+      lead_all<false>(chain, c, first, last, message);
+    } else {
+      lead_all<true>(chain, c, first, last, message);
+    }
+  });
+}
+
+CERAR_VECTORISED void read_last(const float* __restrict message, float next_before, std::size_t n,
+                                float* __restrict known, float* __restrict before) {
   for (std::size_t x = 0; x < n; ++x) {
-    const float sum = heard[x] + rounding[x] * inverse_d;
-    before[x] -= now[x] * own + sum * next;
-    now[x] = sum;
+    known[x] += message[x];
+    before[x] -= known[x] * next_before;
   }
 }
 
-CERAR_VECTORISED void learn_led(const float* __restrict sum, const Decoding& decoding, float* __restrict now,
-                                float* __restrict before, std::size_t n) {
-  const float own = decoding.own;
-  const float next = decoding.next;
-  for (std::size_t x = 0; x < n; ++x) {
-    before[x] -= now[x] * own + sum[x] * next;
-    now[x] = sum[x];
-  }
-}
+CERAR_VECTORISED float l1_norm_of(const float* values, std::int64_t count) { return l1_norm(values, count); }
 
 }  // namespace cerar

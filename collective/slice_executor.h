@@ -61,10 +61,18 @@ struct SliceContext {
 /// The paper's protocol with `code`, which outlives the executor; agrees to the bit with reference_all_reduce<float>.
 [[nodiscard]] std::unique_ptr<SliceExecutor> make_coded_executor(const SliceContext& context, const Code& code);
 
-/// The piggyback ring with `code`, which outlives the executor and is not is_exact(); agrees to the bit with
-/// piggyback_reference<float>. Messages are 4 words longer than a chunk where the code adapts its scales.
+/// The l1 norms of this rank's chunks (l1_norm_of) before a piggyback operation with scales that adapt.
+struct PiggybackNorms {
+  std::span<const Slice> slices;     ///< S slices of the operation
+  std::span<const float> of_chunks;  ///< chunk j of slice s is number s c + j; empty where scales don't adapt
+};
+
+/// The piggyback ring with `code`, which is not is_exact(); agrees to the bit with piggyback_reference<float>. Messages
+/// are 4 words longer than a chunk where the code adapts its scales. `code` and what `norms` refers to outlive the
+/// executor.
 /// @param sign  +1 or -1, of d
 [[nodiscard]] std::unique_ptr<SliceExecutor> make_piggyback_executor(const SliceContext& context,
-                                                                     const PiggybackCode& code, int sign);
+                                                                     const PiggybackCode& code,
+                                                                     const PiggybackNorms& norms, int sign);
 
 }  // namespace cerar

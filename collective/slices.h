@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,6 +23,24 @@ struct Slice {
 /// @return the slices that hold at least one value, in order of offset
 [[nodiscard]] std::vector<Slice> cut_slices(std::span<const std::int64_t> tensor_lengths, std::int64_t chunks,
                                             std::int64_t chunk_values);
+
+/// measure(first value, count, p) of every chunk, whose first `count` values are the vector's and the rest padding,
+/// slice after slice.
+/// @return slices.size() `chunks` numbers
+template <class Measure>
+[[nodiscard]] std::vector<float> measure_chunks(std::span<const float> values, std::span<const Slice> slices,
+                                                std::int64_t chunks, const Measure& measure) {
+  std::vector<float> measured;
+  measured.reserve(slices.size() * static_cast<std::size_t>(chunks));
+  for (const Slice& slice : slices) {
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+      const std::int64_t first = std::min(chunk * slice.chunk_values, slice.length);
+      const std::int64_t count = std::min(slice.chunk_values, slice.length - first);
+      measured.push_back(measure(values.data() + slice.offset + first, count, slice.chunk_values));
+    }
+  }
+  return measured;
+}
 
 /// The order in which the messages of all slices travel over a link: the same on every rank, so that none needs a
 /// header.
