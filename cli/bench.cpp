@@ -52,11 +52,9 @@ nlohmann::ordered_json to_json(const bench::BenchRow& row) {
 class Report {
  public:
   Report(const Options& options, std::int64_t workers, const std::optional<RingCode>& code) : file_(options.json_file) {
-    document_ = {{"version", CERAR_VERSION},
-                 {"workers", workers},
-                 {"warmup", options.bench.warmup},
-                 {"iterations", options.bench.iterations},
-                 {"seed", options.bench.seed}};
+    document_ = {{"version", CERAR_VERSION},       {"workers", workers},
+                 {"warmup", options.bench.warmup}, {"iterations", options.bench.iterations},
+                 {"seed", options.bench.seed},     {"correlation", options.bench.correlation}};
     if (code) {
       document_["code"] = {{"chunks", shape_of(*code).chunks},
                            {"construction", construction_of(*code)},
@@ -191,6 +189,9 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--seed", options->bench.seed, "Of the inputs")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}))
+      ->capture_default_str();
+  command->add_option("--correlation", options->bench.correlation, "Of any two ranks' gradients, for rel_l2")
+      ->check(CLI::Range(0.0, 0.999999))
       ->capture_default_str();
   command
       ->add_option("--slice-chunk-values", options->bench.slice_chunk_values,

@@ -109,6 +109,9 @@ BenchRow run_bench(Communicator& communicator, Algorithm algorithm, std::int64_t
                     "iteration is the least",
                     count, options.warmup, options.iterations));
   }
+  if (!(options.correlation >= 0 && options.correlation < 1)) {
+    throw std::invalid_argument(fmt::format("a correlation of {}: it must be in [0, 1)", options.correlation));
+  }
   const std::int64_t workers = communicator.size();
   std::vector<float> input(static_cast<std::size_t>(count));
   std::vector<float> values;
@@ -135,10 +138,10 @@ BenchRow run_bench(Communicator& communicator, Algorithm algorithm, std::int64_t
     row.wrong += static_cast<std::int64_t>(number);
   }
 
-  fill_input(InputSet::gradients, options.seed, communicator.rank(), 0, input);
+  fill_input(InputSet::gradients, options.seed, communicator.rank(), 0, input, options.correlation);
   const Repetitions repetitions = time_repetitions(communicator, all_reduce, input, values, options);
   const std::vector<double>& seconds = repetitions.seconds;
-  row.rel_l2 = largest(communicator, relative_error(values, options.seed, workers));
+  row.rel_l2 = largest(communicator, relative_error(values, options.seed, workers, options.correlation));
   row.rank_div = rank_divergence(communicator, values);
 
   const std::size_t middle = seconds.size() / 2;

@@ -12,6 +12,7 @@ struct BenchOptions {
   std::int64_t warmup = 5;       ///< untimed repetitions before the timed ones, >= 0
   std::int64_t iterations = 20;  ///< timed repetitions, >= 1
   std::uint64_t seed = 1;        ///< of the inputs
+  double correlation = 0;        ///< rho in [0, 1) of any two ranks' gradients
   std::int64_t slice_chunk_values = AllReduceOptions{}.slice_chunk_values;
   std::int64_t slices_in_flight = AllReduceOptions{}.slices_in_flight;
 };
@@ -34,7 +35,7 @@ struct BenchRow {
   double busbw_gbps = 0;   ///< algbw 2 (N - 1) / N
   std::int64_t wrong = 0;  ///< values on all ranks that differ from what the algorithm must give (ResultCheck)
   std::int64_t wire_bytes = 0;  ///< most bytes that a rank sends to its neighbour in one operation, headers included
-  double rel_l2 = 0;            ///< distance from the true sum of N(0, 1) gradients, the largest over the ranks
+  double rel_l2 = 0;            ///< distance from the true sum of the gradients, the largest over the ranks
   double rank_div = 0;          ///< largest distance between two ranks' results, relative (rank_divergence)
 };
 

@@ -17,14 +17,15 @@ constexpr std::size_t kBlock = 1 << 16;
 
 /// Calls visit(first, sum) for one block after the other of the true sum, formed in double in rank order.
 template <class Visit>
-void for_each_sum(InputSet set, std::uint64_t seed, std::int64_t workers, std::size_t values, const Visit& visit) {
+void for_each_sum(InputSet set, std::uint64_t seed, std::int64_t workers, double correlation, std::size_t values,
+                  const Visit& visit) {
   std::vector<float> input(kBlock);
   std::vector<double> sum(kBlock);
   for (std::size_t first = 0; first < values; first += kBlock) {
     const std::size_t length = std::min(kBlock, values - first);
     std::fill_n(sum.begin(), length, 0.0);
     for (std::int64_t rank = 0; rank < workers; ++rank) {
-      fill_input(set, seed, rank, static_cast<std::int64_t>(first), std::span(input).first(length));
+      fill_input(set, seed, rank, static_cast<std::int64_t>(first), std::span(input).first(length), correlation);
       std::transform(input.begin(), input.begin() + static_cast<std::ptrdiff_t>(length), sum.begin(), sum.begin(),
                      [](float value, double partial) { return partial + static_cast<double>(value); });
     }
@@ -108,24 +109,26 @@ std::int64_t ResultCheck::count_wrong(std::span<const float> result, std::uint64
 
 std::int64_t ResultCheck::count_wrong_sums(std::span<const float> result, std::uint64_t seed) const {
   std::int64_t wrong = 0;
-  for_each_sum(InputSet::integers, seed, workers_, result.size(), [&](std::size_t first, std::span<const double> sum) {
-    for (std::size_t x = 0; x < sum.size(); ++x) {
-      wrong += static_cast<double>(result[first + x]) == sum[x] ? 0 : 1;
-    }
-  });
+  for_each_sum(InputSet::integers, seed, workers_, 0, result.size(),
+               [&](std::size_t first, std::span<const double> sum) {
+                 for (std::size_t x = 0; x < sum.size(); ++x) {
+                   wrong += static_cast<double>(result[first + x]) == sum[x] ? 0 : 1;
+                 }
+               });
   return wrong;
 }
 
-double relative_error(std::span<const float> result, std::uint64_t seed, std::int64_t workers) {
+double relative_error(std::span<const float> result, std::uint64_t seed, std::int64_t workers, double correlation) {
   double error = 0;
   double norm = 0;
-  for_each_sum(InputSet::gradients, seed, workers, result.size(), [&](std::size_t first, std::span<const double> sum) {
-    for (std::size_t x = 0; x < sum.size(); ++x) {
-      const double difference = static_cast<double>(result[first + x]) - sum[x];
-      error += difference * difference;
-      norm += sum[x] * sum[x];
-    }
-  });
+  for_each_sum(InputSet::gradients, seed, workers, correlation, result.size(),
+               [&](std::size_t first, std::span<const double> sum) {
+                 for (std::size_t x = 0; x < sum.size(); ++x) {
+                   const double difference = static_cast<double>(result[first + x]) - sum[x];
+                   error += difference * difference;
+                   norm += sum[x] * sum[x];
+                 }
+               });
   return norm == 0 ? 0 : std::sqrt(error / norm);
 }
 

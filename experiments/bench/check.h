@@ -46,8 +46,9 @@ class ResultCheck {
   Eigen::VectorXd noise_;  ///< standard deviation by chunk, for inputs of unit variance
 };
 
-/// ||result - sum||_2 / ||sum||_2 against the sum of InputSet::gradients, formed in double.
-[[nodiscard]] double relative_error(std::span<const float> result, std::uint64_t seed, std::int64_t workers);
+/// ||result - sum||_2 / ||sum||_2 against the sum of InputSet::gradients of that correlation, formed in double.
+[[nodiscard]] double relative_error(std::span<const float> result, std::uint64_t seed, std::int64_t workers,
+                                    double correlation = 0);
 
 /// The largest ||x_r - x_0|| / ||x_0|| over the ranks, x_r being rank r's `result`; gathered in blocks.
 [[nodiscard]] double rank_divergence(Communicator& communicator, std::span<const float> result);

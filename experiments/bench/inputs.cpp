@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 namespace cerar::bench {
 
@@ -15,9 +16,11 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-}  // namespace
+/// The rank that nobody is: its gradients are what correlated ones have in common.
+constexpr std::int64_t kCommon = -1;
 
-void fill_input(InputSet set, std::uint64_t seed, std::int64_t rank, std::int64_t first, std::span<float> values) {
+void fill_independent(InputSet set, std::uint64_t seed, std::int64_t rank, std::int64_t first,
+                      std::span<float> values) {
   const std::uint64_t stream = mix(seed ^ mix(static_cast<std::uint64_t>(rank)));
   // One hash makes a pair of values.
   for (std::size_t x = 0; x < values.size(); x += 2) {
@@ -39,6 +42,23 @@ void fill_input(InputSet set, std::uint64_t seed, std::int64_t rank, std::int64_
     if (x + 1 < values.size()) {
       values[x + 1] = pair[1];
     }
+  }
+}
+
+}  // namespace
+
+void fill_input(InputSet set, std::uint64_t seed, std::int64_t rank, std::int64_t first, std::span<float> values,
+                double correlation) {
+  fill_independent(set, seed, rank, first, values);
+  if (set == InputSet::integers || correlation == 0) {
+    return;
+  }
+  std::vector<float> common(values.size());
+  fill_independent(set, seed, kCommon, first, common);
+  const auto own_part = static_cast<float>(std::sqrt(1 - correlation));
+  const auto common_part = static_cast<float>(std::sqrt(correlation));
+  for (std::size_t x = 0; x < values.size(); ++x) {
+    values[x] = own_part * values[x] + common_part * common[x];
   }
 }
 

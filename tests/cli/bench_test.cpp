@@ -55,6 +55,27 @@ TEST_CASE("the codes that fit makes show on real processes the errors they promi
   }
 }
 
+TEST_CASE("correlated gradients: the piggyback ring with d chosen for them keeps its promise on real processes") {
+  struct Promise {
+    int workers, chunks;
+    double most;
+  };
+  for (const Promise& promise : {Promise{4, 16, 0.42e-4}, Promise{8, 64, 0.56e-4}}) {
+    CAPTURE(promise.workers);
+    const Folder folder;
+    const Json fit = fitted(folder, fmt::format("--construction piggyback --workers {} --chunks {} --correlation 0.9",
+                                                promise.workers, promise.chunks));
+    const Json report = measured(
+        folder, fmt::format("--workers {} --code code.json --algorithms piggyback --sizes 4M --correlation 0.9",
+                            promise.workers));
+    CHECK(report["correlation"] == 0.9);
+    const Json& row = report["rows"][0];
+    CHECK(row["wrong"] == 0);
+    CHECK(row["rel_l2"].get<double>() <= promise.most);
+    CHECK(row["rel_l2"].get<double>() == doctest::Approx(fit["predicted_relative_error"].get<double>()).epsilon(0.1));
+  }
+}
+
 TEST_CASE("rows carry what was sent, to the byte, and every documented key") {
   const Folder folder;
   fitted(folder, "--workers 3 --chunks 6");
@@ -99,6 +120,7 @@ TEST_CASE("bench refuses bad input with one sentence and no worker started") {
   refuses("--workers 2 --sizes many", "sizes look like");
   refuses("--workers -1", "not in range");
   refuses("--workers 2 --iterations 0", "iterations");
+  refuses("--workers 2 --correlation 1", "correlation");
   refuses("--workers 3 --code missing.json", "missing.json");
   refuses("--workers 2 --json no/such/folder.json", "no/such");
   refuses("--workers 2 --json .", "it is a folder");

@@ -40,6 +40,9 @@ double error_of(const Matrices<Scalar>& gradients, const Matrices<Scalar>& resul
   return std::sqrt(error / norm);
 }
 
+/// Between 1 and 1e-3.
+double wave(double phase) { return std::pow(10, -1.5 + 1.5 * std::sin(phase)); }
+
 bool all(Eigen::Index, Eigen::Index) { return true; }
 
 }  // namespace
@@ -62,6 +65,54 @@ TEST_CASE("small elements beside large ones of the neighbouring group lose preci
   CHECK(whole < 2e-4);
   CHECK(lost > 0.02);
   CHECK(lost < 0.2);
+}
+
+TEST_CASE("scales that vary inside a slice: contiguous chunks, and chunks of every c-th line of 16 values") {
+  // Element n of the slice is element position(n).x of chunk position(n).chunk.
+  struct Position {
+    Eigen::Index x, chunk;
+  };
+  const auto contiguous = [](Eigen::Index n) { return Position{n % kValues, n / kValues}; };
+  const auto lines = [](Eigen::Index n) {
+    const Eigen::Index line = n / 16;
+    return Position{line / kShape.chunks * 16 + n % 16, line % kShape.chunks};
+  };
+  struct Profile {
+    const char* name;
+    double (*scale)(Eigen::Index n);
+  };
+  const auto own_error = [](const Profile& profile, const auto& position) {
+    auto gradients = random_gradients<float>(kShape, kValues, 0, 1);
+    Matrix<double> scale(kValues, kShape.chunks);
+    for (Eigen::Index n = 0; n < kValues * kShape.chunks; ++n) {
+      scale(position(n).x, position(n).chunk) = profile.scale(n);
+    }
+    Matrix<double> sum = Matrix<double>::Zero(kValues, kShape.chunks);
+    for (Matrix<float>& gradient : gradients) {
+      gradient = gradient.cwiseProduct(scale.cast<float>());
+      sum += gradient.cast<double>();
+    }
+    double error = 0;  // of every element against its own scale
+    for (const Matrix<float>& result : piggyback_reference<float>(code(), gradients)) {
+      error += (result.cast<double>() - sum).cwiseQuotient(scale).squaredNorm();
+    }
+    return std::sqrt(error / static_cast<double>(kShape.workers * kShape.workers * kShape.chunks * kValues));
+  };
+  const Profile profiles[] = {
+      {"1 to 1e-3 in waves of 5000", [](Eigen::Index n) { return wave(static_cast<double>(n) * 6.283185 / 5000); }},
+      {"rows of 784, 1 to 1e-3 along a row",
+       [](Eigen::Index n) { return wave(static_cast<double>(n % 784) * 6.283185 / 784); }},
+      {"1 and 1e-3 in turn, 4100 values each", [](Eigen::Index n) { return n / 4100 % 2 == 0 ? 1.0 : 1e-3; }},
+      {"1 and 1e-3 in turn, 300 values each", [](Eigen::Index n) { return n / 300 % 2 == 0 ? 1.0 : 1e-3; }},
+      {"1 and 1e-3 in turn, 64 values each", [](Eigen::Index n) { return n / 64 % 2 == 0 ? 1.0 : 1e-3; }}};
+  for (const Profile& profile : profiles) {
+    const double one = own_error(profile, contiguous);
+    const double other = own_error(profile, lines);
+    MESSAGE(fmt::format("{}: error of an element against its own scale {:.3g} % contiguous, {:.3g} % in lines",
+                        profile.name, 100 * one, 100 * other));
+    CHECK(one < 0.2);
+    CHECK(other < 0.2);
+  }
 }
 
 TEST_CASE("sums that nearly cancel have an error relative to their terms") {
