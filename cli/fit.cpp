@@ -2,7 +2,9 @@
 
 #include "cli/code_report.h"
 #include "cli/commands.h"
+#include "cli/fit_console.h"
 #include "cli/piggyback_report.h"
+#include "cli/report_lines.h"
 #include "coding/atomic_file.h"
 #include "coding/code_file.h"
 #include "coding/piggyback_integer.h"
@@ -17,6 +19,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -33,9 +36,16 @@ struct FitArguments {
       1'000'000;  ///< of the vectors to sum, and the links' speed: they choose c where it is not given
   LinkSpeed link;
   std::string decoder = "own-exact";
+  std::string noise_model;
+  std::string covariance_file;
+  bool closed_form = false;
+  bool own_included = false;
   std::string output;
   bool json = false;
 };
+
+/// By default starts are tried on every processor: the result does not depend on how many there are.
+int all_processors() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 /// c, given or, for the piggyback ring, chosen.
 std::int64_t chunks_of(const FitArguments& arguments) {
@@ -65,6 +75,32 @@ double eta_of(const FitProblem& problem) {
   return is_integer ? kIntegerEta : wire_eta(problem.wire);
 }
 
+std::optional<NoiseEntry> noise_entry_of(const FitArguments& arguments) {
+  if (arguments.noise_model.empty()) {
+    return std::nullopt;
+  }
+  const std::pair<const char*, NoiseEntry> models[] = {
+      {"operations", NoiseEntry::operations}, {"hops", NoiseEntry::hops}, {"white", NoiseEntry::kept}};
+  for (const auto& [name, entry] : models) {
+    if (arguments.noise_model == name) {
+      return entry;
+    }
+  }
+  throw std::invalid_argument(fmt::format(
+      "noise model \"{}\" is unknown; the known ones are operations, hops and white", arguments.noise_model));
+}
+
+/// One line on how the code was found.
+std::string remark_on(const FitResult& result) {
+  const FitStart& best = result.starts[result.best_start];
+  std::string remark = fmt::format("{} codes tried in {:.2f} s", result.evaluations, result.seconds);
+  if (best.evaluations > 0) {
+    remark += fmt::format("; best of {} descents, from {}: {} -> {}", result.starts.size(), best.from,
+                          percent(best.closed_form_error), percent(best.error));
+  }
+  return remark;
+}
+
 /// Prints what was found, and where it is.
 void print(const RingCode& code, nlohmann::ordered_json found, const std::string& remark,
            const FitArguments& arguments) {
@@ -90,21 +126,32 @@ void run(FitArguments& arguments) {
   }
   FitProblem& problem = arguments.problem;
   problem.decoder = arguments.decoder == "paper" ? Decoder::paper : Decoder::own_exact;
+  problem.own_block = arguments.own_included ? OwnBlock::included : OwnBlock::exact;
+  problem.noise_entry = noise_entry_of(arguments);
+  arguments.options.descend = !arguments.closed_form;
   problem.shape.chunks = chunks_of(arguments);
   if (!arguments.output.empty()) {
     require_writable(arguments.output);
   }
-  const double eta = eta_of(problem);
+  const double eta = problem.eta.value_or(eta_of(problem));
   RingCode code;
   nlohmann::ordered_json found = {{"seconds", 0.0}};
   std::string remark = "d in closed form";
   if (problem.construction == piggyback_construction) {
     code = make_piggyback_code(problem.shape, {.wire = problem.wire, .eta = eta, .correlation = problem.correlation});
   } else {
+    FitConsole console;
+    arguments.options.progress = [&](const FitProgress& progress) { return console.progress(progress); };
     const FitResult result = fit(problem, arguments.options);
     code = result.code;
-    found = {{"evaluations", result.evaluations}, {"seconds", result.seconds}};
-    remark = fmt::format("{} codes tried in {:.2f} s", result.evaluations, result.seconds);
+    found = {{"evaluations", result.evaluations}, {"seconds", result.seconds},
+             {"starts", result.starts.size()},    {"best_start", result.best_start},
+             {"interrupted", result.interrupted}, {"kappa_window", result.kappa_window}};
+    remark = remark_on(result);
+    if (result.interrupted) {
+      remark += fmt::format("; {}, the best so far was kept",
+                            FitConsole::interrupted() ? "interrupted" : "ended by the time limit");
+    }
   }
   if (!arguments.output.empty()) {
     write_code_file(code, arguments.output);
@@ -148,7 +195,31 @@ void add_fit(CLI::App& app) {
       ->add_option("--bandwidth", arguments->link.bytes_per_second,
                    "piggyback without --chunks: of a link, in bytes a second")
       ->capture_default_str();
-  command->add_option("--seed", arguments->options.seed, "of the random matrices of mpc")
+  FitOptions& options = arguments->options;
+  options.threads = all_processors();
+  command->add_flag("--closed-form", arguments->closed_form,
+                    "keep U in closed form: scan its parameters, without the descent that follows");
+  command->add_option("--starts", options.starts,
+                      "descents: from the closed forms, then from random points round them; without it as many as "
+                      "take seconds");
+  command->add_option("--threads", options.threads, "descents at a time; the result does not depend on it")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--time-limit", options.time_limit, "seconds after which the best so far is taken; 0: none")
+      ->capture_default_str();
+  command->add_flag("--free", options.free, "descend in every worker's U on its own, not in one that all share");
+  command->add_option("--draws", options.draws, "random matrices tried by mpc")->capture_default_str();
+  command->add_option("--eta", problem.eta, "relative rounding error of one operation, instead of the wire's");
+  command->add_option("--noise-model", arguments->noise_model,
+                      "where rounding enters: operations (all of them), hops (each transmission once) or white (each "
+                      "kept vector once); without it the wire's own");
+  command->add_flag("--own-included", arguments->own_included,
+                    "minimise the paper's Phi, in which the own contribution is decoded too");
+  command->add_option("--kappa-max", problem.bounds.stacked_kappa, "bound of every kappa_2(M_i)");
+  command->add_option("--window-kappa-max", problem.bounds.window_kappa, "bound of every kappa_2(U_i)");
+  command->add_option("--decoder-max", problem.bounds.largest_entry, "bound of every |entry| of R, rows of U <= 2");
+  command->add_option("--decoder-norm", problem.bounds.frobenius, "bound of every ||R_i||_F, rows of U <= 2");
+  command->add_option("--seed", options.seed, "of the random starts, and of the random matrices of mpc")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53))
       ->capture_default_str();
   command->add_option("-o,--output", arguments->output, "code file to write; without it the code is only reported");
@@ -156,8 +227,8 @@ void add_fit(CLI::App& app) {
   command->footer(
       "Example: cerar fit --workers 4 --chunks 12 -o code.json\n"
       "         cerar fit --construction piggyback --workers 8 --chunks 64 -o piggyback.json\n"
-      "Finds the construction's free parameters for the least predicted error on that wire, and the best decoder with "
-      "them.");
+      "Finds the U of the least predicted error on that wire, with the best decoder for it: the construction's closed "
+      "form is scanned, then left along the gradient. Ctrl-C keeps the best so far.");
   command->callback([arguments] { run(*arguments); });
 }
 

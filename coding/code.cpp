@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <string_view>
 
@@ -61,6 +62,12 @@ class Hasher {
 };
 
 }  // namespace
+
+std::vector<std::int64_t> all_rounds(const RingShape& shape) {
+  std::vector<std::int64_t> rounds(static_cast<std::size_t>(shape.rounds()));
+  std::iota(rounds.begin(), rounds.end(), std::int64_t{1});
+  return rounds;
+}
 
 void validate(const RingShape& shape) {
   if (shape.workers < 1) {

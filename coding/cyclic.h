@@ -155,20 +155,29 @@ template <class Scalar>
 
 /// The cyclic node code (docs/theory.md, eq. 16): U_w = U_0 T^w with T^N = I, so there is no seam between workers that
 /// have wrapped round the ring and workers that have not.
-/// @param eps  how far apart the copies of a root are
-/// @return U_0 .. U_{N-1}, each L x c
+/// @param eps     how far apart the copies of a root are
+/// @param rounds  which rows, e.g. 1 .. L
+/// @return U_0 .. U_{N-1}, each rounds.size() x c
 template <class Scalar>
-[[nodiscard]] Matrices<Scalar> cyclic_encoders(const RingShape& shape, const Scalar& eps) {
+[[nodiscard]] Matrices<Scalar> cyclic_encoders(const RingShape& shape, const Scalar& eps,
+                                               const std::vector<std::int64_t>& rounds) {
   validate(shape);
   Matrices<Scalar> encoders;
   for (std::int64_t worker = 0; worker < shape.workers; ++worker) {
-    Matrix<Scalar> encoder(shape.rounds(), shape.chunks);
-    for (std::int64_t round = 1; round <= shape.rounds(); ++round) {
-      encoder.row(round - 1) = cyclic_row<Scalar>(shape.workers, shape.chunks, eps, worker, round).transpose();
+    Matrix<Scalar> encoder(static_cast<Eigen::Index>(rounds.size()), shape.chunks);
+    for (std::size_t row = 0; row < rounds.size(); ++row) {
+      encoder.row(static_cast<Eigen::Index>(row)) =
+          cyclic_row<Scalar>(shape.workers, shape.chunks, eps, worker, rounds[row]).transpose();
     }
     encoders.push_back(std::move(encoder));
   }
   return encoders;
+}
+
+/// The same for rounds 1 .. L: what is sent.
+template <class Scalar>
+[[nodiscard]] Matrices<Scalar> cyclic_encoders(const RingShape& shape, const Scalar& eps) {
+  return cyclic_encoders<Scalar>(shape, eps, all_rounds(shape));
 }
 
 }  // namespace cerar

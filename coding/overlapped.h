@@ -36,24 +36,59 @@ template <class Scalar>
   return encoders;
 }
 
-/// T^worker of the overlapped code: u_{worker,t} = u_{0,t} T^worker, head and tail each turned as in a code of their
+/// The overlapped code with two heads (docs/theory.md, eq. 17b), for c > 3N: the first N chunks set out twice, with
+/// opposite signs, and the second time the next N chunks ride along, `second` times smaller; the cyclic node code of
+/// the other c - 2N chunks follows in rounds 2N+1 .. L, `delta` times smaller still. What has set out twice cancels in
+/// the sum of two passes, so that the second head can be told from the first.
+template <class Scalar>
+[[nodiscard]] Matrices<Scalar> two_headed_encoders(const RingShape& shape, const Scalar& second, const Scalar& delta,
+                                                   const Scalar& eps) {
+  validate(shape);
+  const std::int64_t workers = shape.workers;
+  const std::int64_t tail = shape.chunks - 2 * workers;
+  Matrices<Scalar> encoders;
+  for (std::int64_t worker = 0; worker < workers; ++worker) {
+    Matrix<Scalar> encoder = Matrix<Scalar>::Zero(shape.rounds(), shape.chunks);
+    for (std::int64_t round = 1; round <= shape.rounds(); ++round) {
+      const std::int64_t head = chain(worker, round, workers);
+      if (round <= workers) {
+        encoder(round - 1, head) = Scalar(-1);
+      } else if (round <= 2 * workers) {
+        encoder(round - 1, head) = Scalar(1);
+        encoder(round - 1, workers + head) = second;
+      } else {
+        encoder.row(round - 1).tail(tail) =
+            second * delta * cyclic_row<Scalar>(workers, tail, eps, worker, round - 2 * workers).transpose();
+      }
+    }
+    encoders.push_back(std::move(encoder));
+  }
+  return encoders;
+}
+
+/// T^worker of the overlapped code: u_{worker,t} = u_{0,t} T^worker, every head and the tail turned as in a code of its
 /// own.
+/// @param heads  1 or 2
 /// @return c x c, orthogonal
 template <class Scalar>
-[[nodiscard]] Eigen::SparseMatrix<Scalar> overlapped_turn(const RingShape& shape, std::int64_t worker) {
-  const std::int64_t tail = shape.chunks - shape.workers;
+[[nodiscard]] Eigen::SparseMatrix<Scalar> overlapped_turn(const RingShape& shape, std::int64_t heads,
+                                                          std::int64_t worker) {
   std::vector<Eigen::Triplet<Scalar>> entries;
-  const auto add = [&](std::int64_t first, std::int64_t chunks) {
+  std::int64_t first = 0;
+  const auto add = [&](std::int64_t chunks) {
     const Eigen::SparseMatrix<Scalar> turn = cyclic_turn<Scalar>(shape.workers, chunks, worker);
     for (Eigen::Index column = 0; column < turn.outerSize(); ++column) {
       for (typename Eigen::SparseMatrix<Scalar>::InnerIterator entry(turn, column); entry; ++entry) {
         entries.emplace_back(first + entry.row(), first + entry.col(), entry.value());
       }
     }
+    first += chunks;
   };
-  add(0, shape.workers);
-  if (tail > 0) {
-    add(shape.workers, tail);
+  for (std::int64_t head = 0; head < heads; ++head) {
+    add(shape.workers);
+  }
+  if (first < shape.chunks) {
+    add(shape.chunks - first);
   }
   Eigen::SparseMatrix<Scalar> turn(shape.chunks, shape.chunks);
   turn.setFromTriplets(entries.begin(), entries.end());

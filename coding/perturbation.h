@@ -45,17 +45,29 @@ template <class Scalar>
 
 /// The multiplicative perturbation construction (docs/theory.md, eq. 14): u_{i,t} is row t - i + N of the stack. (The
 /// paper's row t - i times D: one power more everywhere, so that none is negative; decoding takes it out again.)
-/// @return U_0 .. U_{N-1}, each L x c
+/// @param rounds  which rows, e.g. 1 .. L
+/// @return U_0 .. U_{N-1}, each rounds.size() x c
 template <class Scalar>
 [[nodiscard]] Matrices<Scalar> perturbation_encoders(const RingShape& shape, const Perturbation<Scalar>& perturbation,
-                                                     const Scalar& eps) {
+                                                     const Scalar& eps, const std::vector<std::int64_t>& rounds) {
   validate(shape);
   const Matrix<Scalar> stack = perturbation_stack(perturbation, eps, shape.rounds() + shape.workers + 1);
   Matrices<Scalar> encoders;
   for (std::int64_t worker = 0; worker < shape.workers; ++worker) {
-    encoders.push_back(stack.middleRows(1 - worker + shape.workers, shape.rounds()));
+    Matrix<Scalar> encoder(static_cast<Eigen::Index>(rounds.size()), shape.chunks);
+    for (std::size_t row = 0; row < rounds.size(); ++row) {
+      encoder.row(static_cast<Eigen::Index>(row)) = stack.row(rounds[row] - worker + shape.workers);
+    }
+    encoders.push_back(std::move(encoder));
   }
   return encoders;
+}
+
+/// The same for rounds 1 .. L: what is sent.
+template <class Scalar>
+[[nodiscard]] Matrices<Scalar> perturbation_encoders(const RingShape& shape, const Perturbation<Scalar>& perturbation,
+                                                     const Scalar& eps) {
+  return perturbation_encoders<Scalar>(shape, perturbation, eps, all_rounds(shape));
 }
 
 /// B with independent N(0, 1) entries and H diagonal with independent N(0, 1) entries, drawn from `seed`.

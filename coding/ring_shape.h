@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace cerar {
 
@@ -37,5 +38,8 @@ void validate(const RingShape& shape);
   const std::int64_t rest = index % workers;
   return rest < 0 ? rest + workers : rest;
 }
+
+/// 1 .. L.
+[[nodiscard]] std::vector<std::int64_t> all_rounds(const RingShape& shape);
 
 }  // namespace cerar

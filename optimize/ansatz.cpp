@@ -2,7 +2,7 @@
 
 #include "coding/ring.h"
 
-#include <map>
+#include <numeric>
 #include <utility>
 
 namespace cerar {
@@ -15,13 +15,12 @@ struct Entry {
 };
 
 /// The entries of U_worker that an ansatz frees. `rounds` + 1 rows: the last one is round 0.
-std::vector<Entry> free_entries(const Eigen::MatrixXd& encoder, std::int64_t workers, std::int64_t worker,
-                                Eigen::Index fixed) {
+std::vector<Entry> free_entries(const Eigen::MatrixXd& encoder, std::int64_t workers, std::int64_t worker) {
   const std::int64_t chunks = encoder.cols();
   const std::int64_t rounds = chunks + workers - 2;
   std::vector<Entry> entries;
   for (Eigen::Index chunk = 0; chunk < chunks; ++chunk) {
-    for (Eigen::Index row = fixed; row < encoder.rows(); ++row) {
+    for (Eigen::Index row = 0; row < encoder.rows(); ++row) {
       const std::int64_t round = row < rounds ? row + 1 : 0;
       if (chunks % workers != 0 || chunk % workers == chain(worker, round, workers)) {
         entries.push_back({row, chunk});
@@ -49,10 +48,10 @@ void add_blocks(const std::vector<Entry>& entries, Eigen::Index first, const Eig
 
 class TurnedAnsatz final : public Ansatz {
  public:
-  TurnedAnsatz(const Matrices<double>& encoders, std::vector<Eigen::SparseMatrix<double>> turns, Eigen::Index fixed)
+  TurnedAnsatz(const Matrices<double>& encoders, std::vector<Eigen::SparseMatrix<double>> turns)
       : turns_(std::move(turns)),
         base_(encoders.front()),
-        entries_(free_entries(base_, static_cast<std::int64_t>(turns_.size()), 0, fixed)) {
+        entries_(free_entries(base_, static_cast<std::int64_t>(turns_.size()), 0)) {
     start_ = take(base_);
   }
 
@@ -76,7 +75,8 @@ class TurnedAnsatz final : public Ansatz {
     return take(sum);
   }
 
-  [[nodiscard]] Preconditioner preconditioner(const Matrices<double>& curvature) const override {
+  [[nodiscard]] Preconditioner preconditioner(const Eigen::VectorXd&,
+                                              const Matrices<double>& curvature) const override {
     Eigen::MatrixXd sum = curvature.front();
     for (std::size_t w = 1; w < curvature.size(); ++w) {
       sum += curvature[w];
@@ -102,10 +102,10 @@ class TurnedAnsatz final : public Ansatz {
 
 class FreeAnsatz final : public Ansatz {
  public:
-  FreeAnsatz(Matrices<double> encoders, Eigen::Index fixed) : base_(std::move(encoders)) {
+  explicit FreeAnsatz(Matrices<double> encoders) : base_(std::move(encoders)) {
     const auto workers = static_cast<std::int64_t>(base_.size());
     for (std::int64_t w = 0; w < workers; ++w) {
-      entries_.push_back(free_entries(base_[static_cast<std::size_t>(w)], workers, w, fixed));
+      entries_.push_back(free_entries(base_[static_cast<std::size_t>(w)], workers, w));
     }
     start_ = take(base_);
   }
@@ -125,7 +125,8 @@ class FreeAnsatz final : public Ansatz {
     return take(gradient);
   }
 
-  [[nodiscard]] Preconditioner preconditioner(const Matrices<double>& curvature) const override {
+  [[nodiscard]] Preconditioner preconditioner(const Eigen::VectorXd&,
+                                              const Matrices<double>& curvature) const override {
     Preconditioner result;
     Eigen::Index first = 0;
     for (std::size_t w = 0; w < entries_.size(); ++w) {
@@ -153,6 +154,167 @@ class FreeAnsatz final : public Ansatz {
 
   Matrices<double> base_;
   std::vector<std::vector<Entry>> entries_;  ///< by worker
+};
+
+/// Row m of the stack is b_{m mod N} D^{floor(m / N)}, and u_{i,t} is row t - i + N.
+class PerturbationAnsatz final : public Ansatz {
+ public:
+  PerturbationAnsatz(const Perturbation<double>& perturbation, std::vector<std::int64_t> rounds)
+      : rounds_(std::move(rounds)), shape_{perturbation.base.rows(), perturbation.base.cols()} {
+    const Eigen::MatrixXd& base = perturbation.base;
+    const Eigen::MatrixXd& step = perturbation.direction;
+    const std::int64_t workers = shape_.workers;
+    const auto same_chain = [&](Eigen::Index a, Eigen::Index b) { return a % workers == b % workers; };
+    const auto ties_chains = [&](const Eigen::MatrixXd& matrix) {
+      for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
+        for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
+          if (matrix(row, column) != 0 && !same_chain(row, column)) {
+            return true;
+          }
+        }
+      }
+      return false;
+    };
+    const bool by_chain = shape_.chunks % workers == 0 && !ties_chains(base) && !ties_chains(step);
+    const bool diagonal = step.isDiagonal(0);
+    for (Eigen::Index column = 0; column < shape_.chunks; ++column) {
+      for (Eigen::Index row = 0; row < workers; ++row) {
+        if (!by_chain || same_chain(row, column)) {
+          base_.push_back({row, column});
+        }
+      }
+    }
+    for (Eigen::Index column = 0; column < shape_.chunks; ++column) {
+      for (Eigen::Index row = 0; row < shape_.chunks; ++row) {
+        if (diagonal ? row == column : !by_chain || same_chain(row, column)) {
+          step_.push_back({row, column});
+        }
+      }
+    }
+    start_.resize(static_cast<Eigen::Index>(base_.size() + step_.size()));
+    Eigen::Index next = 0;
+    for (const Entry& entry : base_) {
+      start_(next++) = base(entry.row, entry.chunk);
+    }
+    for (const Entry& entry : step_) {
+      start_(next++) = step(entry.row, entry.chunk);
+    }
+  }
+
+  [[nodiscard]] Matrices<double> encoders(const Eigen::VectorXd& x) const override {
+    const Perturbation<double> at = unpack(x);
+    return perturbation_encoders<double>(shape_, at, 1.0, rounds_);
+  }
+
+  [[nodiscard]] Eigen::VectorXd pull_back(const Eigen::VectorXd& x, const Matrices<double>& gradient) const override {
+    const Perturbation<double> at = unpack(x);
+    const Matrices<double> blocks = powers(at);
+    Matrices<double> by_block(blocks.size(), Eigen::MatrixXd::Zero(shape_.workers, shape_.chunks));
+    for (std::size_t w = 0; w < gradient.size(); ++w) {
+      for (std::size_t k = 0; k < rounds_.size(); ++k) {
+        const std::int64_t row = stack_row(w, k);
+        by_block[static_cast<std::size_t>(row / shape_.workers)].row(row % shape_.workers) +=
+            gradient[w].row(static_cast<Eigen::Index>(k));
+      }
+    }
+    // P_j = P_{j-1} + P_{j-1} E, backwards.
+    Eigen::MatrixXd by_step = Eigen::MatrixXd::Zero(shape_.chunks, shape_.chunks);
+    for (std::size_t j = blocks.size() - 1; j > 0; --j) {
+      by_step += blocks[j - 1].transpose() * by_block[j];
+      by_block[j - 1] += by_block[j] + by_block[j] * at.direction.transpose();
+    }
+    Eigen::VectorXd result(start_.size());
+    Eigen::Index next = 0;
+    for (const Entry& entry : base_) {
+      result(next++) = by_block.front()(entry.row, entry.chunk);
+    }
+    for (const Entry& entry : step_) {
+      result(next++) = by_step(entry.row, entry.chunk);
+    }
+    return result;
+  }
+
+  // H = J^T (curvature (x) I) J, with J found one free number after the other.
+  [[nodiscard]] Preconditioner preconditioner(const Eigen::VectorXd& x,
+                                              const Matrices<double>& curvature) const override {
+    const Perturbation<double> at = unpack(x);
+    const Matrices<double> blocks = powers(at);
+    const auto rows = static_cast<Eigen::Index>(rounds_.size());
+    const Eigen::Index size = rows * shape_.chunks * shape_.workers;
+    Eigen::MatrixXd jacobian(size, x.size());
+    Eigen::MatrixXd bent(size, x.size());  // (curvature (x) I) J
+    for (Eigen::Index k = 0; k < x.size(); ++k) {
+      const Matrices<double> change = derivative(at, blocks, k);
+      for (std::size_t w = 0; w < curvature.size(); ++w) {
+        Eigen::MatrixXd u(rows, shape_.chunks);
+        for (std::size_t r = 0; r < rounds_.size(); ++r) {
+          const std::int64_t row = stack_row(w, r);
+          u.row(static_cast<Eigen::Index>(r)) =
+              change[static_cast<std::size_t>(row / shape_.workers)].row(row % shape_.workers);
+        }
+        const Eigen::MatrixXd weighted = curvature[w] * u;
+        const Eigen::Index first = static_cast<Eigen::Index>(w) * rows * shape_.chunks;
+        jacobian.col(k).segment(first, rows * shape_.chunks) = u.reshaped();
+        bent.col(k).segment(first, rows * shape_.chunks) = weighted.reshaped();
+      }
+    }
+    std::vector<Eigen::Index> all(static_cast<std::size_t>(x.size()));
+    std::iota(all.begin(), all.end(), Eigen::Index{0});
+    Preconditioner result;
+    result.add_block(std::move(all), jacobian.transpose() * bent);
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t stack_row(std::size_t worker, std::size_t row) const {
+    return rounds_[row] - static_cast<std::int64_t>(worker) + shape_.workers;
+  }
+
+  /// B D^0, B D^1, .. as far as the stack is used.
+  [[nodiscard]] Matrices<double> powers(const Perturbation<double>& at) const {
+    const std::int64_t rows = shape_.rounds() + shape_.workers + 1;
+    Matrices<double> blocks = {at.base};
+    while (static_cast<std::int64_t>(blocks.size()) * shape_.workers < rows) {
+      blocks.emplace_back(blocks.back() + blocks.back() * at.direction);
+    }
+    return blocks;
+  }
+
+  /// How the powers change with the k-th free number.
+  [[nodiscard]] Matrices<double> derivative(const Perturbation<double>& at, const Matrices<double>& blocks,
+                                            Eigen::Index k) const {
+    Matrices<double> change(blocks.size(), Eigen::MatrixXd::Zero(shape_.workers, shape_.chunks));
+    const auto in_base = static_cast<Eigen::Index>(base_.size());
+    const Entry entry = k < in_base ? base_[static_cast<std::size_t>(k)] : step_[static_cast<std::size_t>(k - in_base)];
+    if (k < in_base) {
+      change.front()(entry.row, entry.chunk) = 1;
+    }
+    for (std::size_t j = 1; j < blocks.size(); ++j) {
+      change[j] = change[j - 1] + change[j - 1] * at.direction;
+      if (k >= in_base) {
+        change[j].col(entry.chunk) += blocks[j - 1].col(entry.row);
+      }
+    }
+    return change;
+  }
+
+  [[nodiscard]] Perturbation<double> unpack(const Eigen::VectorXd& x) const {
+    Perturbation<double> at{Eigen::MatrixXd::Zero(shape_.workers, shape_.chunks),
+                            Eigen::MatrixXd::Zero(shape_.chunks, shape_.chunks)};
+    Eigen::Index next = 0;
+    for (const Entry& entry : base_) {
+      at.base(entry.row, entry.chunk) = x(next++);
+    }
+    for (const Entry& entry : step_) {
+      at.direction(entry.row, entry.chunk) = x(next++);
+    }
+    return at;
+  }
+
+  std::vector<std::int64_t> rounds_;
+  RingShape shape_;
+  std::vector<Entry> base_;  ///< free entries of B
+  std::vector<Entry> step_;  ///< free entries of E; Entry::chunk is the column
 };
 
 }  // namespace
@@ -190,12 +352,17 @@ Eigen::VectorXd Preconditioner::pull_back(const Eigen::VectorXd& gradient) const
 }
 
 std::unique_ptr<Ansatz> make_turned_ansatz(const Matrices<double>& encoders,
-                                           std::vector<Eigen::SparseMatrix<double>> turns, Eigen::Index fixed) {
-  return std::make_unique<TurnedAnsatz>(encoders, std::move(turns), fixed);
+                                           std::vector<Eigen::SparseMatrix<double>> turns) {
+  return std::make_unique<TurnedAnsatz>(encoders, std::move(turns));
 }
 
-std::unique_ptr<Ansatz> make_free_ansatz(const Matrices<double>& encoders, Eigen::Index fixed) {
-  return std::make_unique<FreeAnsatz>(encoders, fixed);
+std::unique_ptr<Ansatz> make_free_ansatz(const Matrices<double>& encoders) {
+  return std::make_unique<FreeAnsatz>(encoders);
+}
+
+std::unique_ptr<Ansatz> make_perturbation_ansatz(const Perturbation<double>& perturbation,
+                                                 const std::vector<std::int64_t>& rounds) {
+  return std::make_unique<PerturbationAnsatz>(perturbation, rounds);
 }
 
 }  // namespace cerar

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "coding/matrix.h"
+#include "coding/perturbation.h"
 
 #include <Eigen/Cholesky>
 #include <Eigen/SparseCore>
@@ -45,8 +46,9 @@ class Ansatz {
   [[nodiscard]] virtual Matrices<double> encoders(const Eigen::VectorXd& x) const = 0;
   /// The gradient by x, given the one by U (ErrorModel::rows() x c each).
   [[nodiscard]] virtual Eigen::VectorXd pull_back(const Eigen::VectorXd& x, const Matrices<double>& gradient) const = 0;
-  /// @param curvature  as Objective::Evaluation has it
-  [[nodiscard]] virtual Preconditioner preconditioner(const Matrices<double>& curvature) const = 0;
+  /// @param curvature  at x, as Objective::Evaluation has it
+  [[nodiscard]] virtual Preconditioner preconditioner(const Eigen::VectorXd& x,
+                                                      const Matrices<double>& curvature) const = 0;
 
  protected:
   Eigen::VectorXd start_;
@@ -56,12 +58,16 @@ class Ansatz {
 /// be nonzero: all of them, or where N divides c those of the row's own chain.
 /// @param encoders  U_0 is the X to start from
 /// @param turns     T^0 .. T^{N-1}, c x c, orthogonal
-/// @param fixed     rows at the top that keep their value
 [[nodiscard]] std::unique_ptr<Ansatz> make_turned_ansatz(const Matrices<double>& encoders,
-                                                         std::vector<Eigen::SparseMatrix<double>> turns,
-                                                         Eigen::Index fixed);
+                                                         std::vector<Eigen::SparseMatrix<double>> turns);
 
 /// Every entry of every U_w on its own; where N divides c, only those of the row's own chain.
-[[nodiscard]] std::unique_ptr<Ansatz> make_free_ansatz(const Matrices<double>& encoders, Eigen::Index fixed);
+[[nodiscard]] std::unique_ptr<Ansatz> make_free_ansatz(const Matrices<double>& encoders);
+
+/// Multiplicative perturbation: x holds the entries of B and of E = D - I = eps H. Where E is diagonal it stays so;
+/// otherwise, where N divides c and neither ties chains together, they stay apart.
+/// @param rounds  the rows of each U_w, as perturbation_encoders has them
+[[nodiscard]] std::unique_ptr<Ansatz> make_perturbation_ansatz(const Perturbation<double>& perturbation,
+                                                               const std::vector<std::int64_t>& rounds);
 
 }  // namespace cerar

@@ -1,47 +1,91 @@
 #include "optimize/fit.h"
 
-#include "coding/decoding.h"
-#include "coding/noise.h"
+#include "coding/conditioning.h"
+#include "coding/covariance.h"
 #include "coding/prediction.h"
-#include "coding/received.h"
+#include "optimize/ansatz.h"
+#include "optimize/candidate.h"
+#include "optimize/descent.h"
 #include "optimize/family.h"
+#include "optimize/parallel.h"
 #include "optimize/search.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <random>
 #include <stdexcept>
 #include <utility>
 
 namespace cerar {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 // Entries of all N encoders together; beyond this a fit would take gigabytes and hours.
-constexpr double most_entries = 3e7;
+constexpr double kMostEntries = 3e7;
+
+constexpr int kMostStarts = 24;
+
+// Free numbers beyond which multiplicative perturbation is not descended in: its Hessian is dense.
+constexpr Eigen::Index kMostPerturbationNumbers = 400;
 
 void check(const FitProblem& problem, const FitOptions& options) {
   validate(problem.shape);
   const double entries = static_cast<double>(problem.shape.workers) * static_cast<double>(problem.shape.rounds()) *
                          static_cast<double>(problem.shape.chunks);
-  if (entries > most_entries) {
-    throw std::invalid_argument(
-        fmt::format("a code for {} workers and {} chunks has {:.2g} numbers in U, more than the {:.2g} that can be "
-                    "fitted; take fewer chunks (chunks = 3 workers is a good choice) or fewer workers",
-                    problem.shape.workers, problem.shape.chunks, entries, most_entries));
+  if (entries > kMostEntries) {
+    throw std::invalid_argument(fmt::format(
+        "a code for {} workers and {} chunks has {:.2g} numbers in U, more than the {:.2g} that can be fitted ({:.1f} "
+        "GB for the matrices alone); take fewer chunks (chunks = 3 workers is a good choice) or fewer workers",
+        problem.shape.workers, problem.shape.chunks, entries, kMostEntries,
+        3 * entries * sizeof(double) * static_cast<double>(problem.shape.workers) / 1e9));
   }
   if (!(problem.correlation >= 0 && problem.correlation < 1)) {
     throw std::invalid_argument(
         fmt::format("correlation is {}; it must be at least 0 and less than 1", problem.correlation));
   }
+  if (problem.eta && !(*problem.eta >= 0 && *problem.eta < 1)) {
+    throw std::invalid_argument(fmt::format("eta is {}; it must be at least 0 and less than 1", *problem.eta));
+  }
   if (problem.decoder == Decoder::paper && problem.shape.workers < 2) {
     throw std::invalid_argument("the paper's decoder needs at least 2 workers; take own-exact decoding");
   }
+  const std::pair<double, const char*> kappas[] = {{problem.bounds.stacked_kappa, "kappa-max"},
+                                                   {problem.bounds.window_kappa, "window-kappa-max"}};
+  for (const auto& [bound, option] : kappas) {
+    if (bound != 0 && !(bound >= 1 && std::isfinite(bound))) {
+      throw std::invalid_argument(fmt::format("{} is {}; a condition number is at least 1", option, bound));
+    }
+  }
+  const bool bounded = problem.bounds.any_kappa() || problem.bounds.any_decoder();
+  if (problem.decoder == Decoder::paper && (bounded || problem.own_block == OwnBlock::included)) {
+    throw std::invalid_argument(
+        "bounds and the included own block go with own-exact decoding; the paper's literal decoder has an error of at "
+        "least 1 / sqrt(N c) whatever U is");
+  }
+  if (!(problem.bounds.largest_entry >= 0 && problem.bounds.frobenius >= 0)) {
+    throw std::invalid_argument("bounds of R must be positive");
+  }
   if (options.draws < 1) {
     throw std::invalid_argument(fmt::format("draws is {}; at least 1 is needed", options.draws));
+  }
+  if (options.starts && *options.starts < 1) {
+    throw std::invalid_argument(fmt::format("starts is {}; at least 1 is needed", *options.starts));
+  }
+  if (options.threads < 1) {
+    throw std::invalid_argument(fmt::format("threads is {}; at least 1 is needed", options.threads));
+  }
+  if (!(options.time_limit >= 0)) {
+    throw std::invalid_argument(fmt::format("the time limit is {} s; it must not be negative", options.time_limit));
   }
 }
 
@@ -49,81 +93,440 @@ void check(const FitProblem& problem, const FitOptions& options) {
 std::int64_t chosen_first_kept_round(const FitProblem& problem) {
   const RingShape& shape = problem.shape;
   const std::int64_t last = std::max<std::int64_t>(1, shape.workers - 1);
-  const bool own_exact = problem.decoder == Decoder::own_exact;
+  const bool own_exact = problem.decoder == Decoder::own_exact && problem.own_block == OwnBlock::exact;
   const bool full_window = own_exact && problem.construction == "overlapped" && shape.chunks > shape.workers;
   const std::int64_t first = problem.first_kept_round.value_or(full_window ? 1 : last);
   if (first > last || first < (own_exact ? 1 : last)) {
-    throw std::invalid_argument(
-        fmt::format("first_kept_round is {}; with {} workers it must be {}", first, shape.workers,
-                    own_exact ? fmt::format("from 1 to {}", last) : fmt::format("{} for the paper's decoder", last)));
+    throw std::invalid_argument(fmt::format(
+        "first_kept_round is {}; with {} workers it must be {}", first, shape.workers,
+        own_exact ? fmt::format("from 1 to {}", last) : fmt::format("{} where the own block is decoded too", last)));
   }
   return first;
 }
 
-Eigen::MatrixXd to_float(const Eigen::MatrixXd& matrix) { return matrix.cast<float>().cast<double>(); }
+/// How many descents of so many evaluations take a few seconds on one core, an evaluation costing about its QR.
+int affordable_descents(const ErrorModel& model, double evaluations, double least) {
+  const double rows = static_cast<double>(model.shape.workers * model.shape.chunks);
+  const double kept = static_cast<double>(model.kept());
+  const bool by_chain = model.shape.chunks % model.shape.workers == 0;
+  const double evaluation = static_cast<double>(model.judged_workers()) * rows * kept *
+                            (by_chain ? 30 : 2 * kept + 4 * static_cast<double>(model.shape.chunks));
+  return static_cast<int>(std::clamp(1.5e9 / (evaluations * evaluation), least, double{kMostStarts}));
+}
 
-/// One code's U, rounded to the wire, ready to be judged by the error that the best R leaves.
-class Candidate {
+/// Asks whether to go on, and says how far it has come.
+class Watch {
  public:
-  Candidate(const FitProblem& problem, const NoiseModel& noise, std::int64_t first_kept_round,
-            Matrices<double> encoders)
-      : problem_(problem), noise_(noise), first_(first_kept_round), encoders_(std::move(encoders)) {
-    for (Eigen::MatrixXd& encoder : encoders_) {
-      encoder = to_float(encoder);
-      finite_ = finite_ && encoder.allFinite();
-    }
-    if (finite_) {
-      sources_ = noise_sources(encoders_, noise_, NoiseEntry::operations);
-    }
+  explicit Watch(const FitOptions& options) : options_(options), start_(std::chrono::steady_clock::now()) {
+    progress_.best_error = kInfinity;
   }
 
-  /// Sum over the workers (the first one for all, if they are alike) of the squared error that the best R leaves.
-  [[nodiscard]] double error(bool symmetric) const {
-    double sum = finite_ ? 0 : std::numeric_limits<double>::infinity();
-    for (std::int64_t worker = 0; finite_ && worker < (symmetric ? 1 : problem_.shape.workers); ++worker) {
-      const Eigen::MatrixXd received = received_by(worker);
-      sum += decoder(worker, received).squared_error;
-    }
-    return sum;
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  [[nodiscard]] Code code() && {
-    Code code;
-    code.shape = problem_.shape;
-    code.decoder = problem_.decoder;
-    code.first_kept_round = first_;
-    code.noise = noise_;
-    for (std::int64_t worker = 0; worker < problem_.shape.workers; ++worker) {
-      const Eigen::MatrixXd received = received_by(worker);
-      const Eigen::VectorXd size =
-          signal_variance<double>(received, worker_covariance(noise_, problem_.shape.workers)).cwiseSqrt();
-      // What contributes less than one rounding of a value is dropped: it costs a multiplication and gains nothing.
-      const Eigen::MatrixXd best = decoder(worker, received).decoder;
-      const Eigen::MatrixXd contribution = size.asDiagonal() * best.cwiseAbs();
-      code.decoders.push_back(to_float((contribution.array() < noise_.eta).select(0, best)));
+  void expect(std::size_t starts) { progress_.starts = starts; }
+
+  void start_done(double error) {
+    const std::lock_guard lock(mutex_);
+    ++progress_.starts_done;
+    progress_.best_error = std::min(progress_.best_error, error);
+  }
+
+  /// Before every evaluation: whether the fit is to end.
+  [[nodiscard]] bool asks_to_stop() {
+    if (stopped_) {
+      return true;
     }
-    code.encoders = std::move(encoders_);
-    return code;
+    const std::lock_guard lock(mutex_);
+    ++progress_.evaluations;
+    if ((options_.time_limit > 0 && seconds() > options_.time_limit) ||
+        (options_.progress && !options_.progress(progress_))) {
+      stopped_ = true;
+    }
+    return stopped_;
+  }
+
+  [[nodiscard]] bool stopped() const { return stopped_; }
+
+ private:
+  const FitOptions& options_;
+  std::chrono::steady_clock::time_point start_;
+  std::mutex mutex_;
+  FitProgress progress_;
+  std::atomic<bool> stopped_ = false;
+};
+
+/// A family in closed form, scanned.
+struct Scanned {
+  Family family;
+  ErrorModel model;
+  SearchResult found;
+};
+
+class Fit {
+ public:
+  Fit(const FitProblem& problem, const FitOptions& options)
+      : problem_(problem), options_(options), watch_(options), first_(chosen_first_kept_round(problem)) {
+    context_ = {problem.shape, problem.decoder, first_, noise(), entry(), 0};
+  }
+
+  FitResult run() {
+    scan();
+    if (problem_.bounds.any_decoder()) {
+      bound_decoder();
+    } else {
+      descend_all();
+    }
+    result_.interrupted = watch_.stopped();
+    finish();
+    return std::move(result_);
   }
 
  private:
-  [[nodiscard]] Eigen::MatrixXd received_by(std::int64_t worker) const {
-    return received_matrix<double>(encoders_, problem_.decoder, worker, first_);
+  [[nodiscard]] NoiseModel noise() const {
+    return {problem_.wire, problem_.eta.value_or(wire_eta(problem_.wire)), problem_.correlation, problem_.covariance};
+  }
+  [[nodiscard]] NoiseEntry entry() const { return problem_.noise_entry.value_or(NoiseEntry::operations); }
+
+  [[nodiscard]] bool descends(const Scanned& scanned) const {
+    return options_.descend && problem_.decoder == Decoder::own_exact && scanned.family.ansatz != nullptr &&
+           !scanned.found.point.empty();
   }
 
-  [[nodiscard]] BestDecoder<double> decoder(std::int64_t worker, const Eigen::MatrixXd& received) const {
-    const Eigen::MatrixXd factor =
-        noise_factor(sources_, received, problem_.decoder, worker, first_, noise_, NoiseEntry::operations);
-    return optimal_decoder<double>(received, factor, decoding_target<double>(problem_.shape, problem_.decoder, worker),
-                                   worker_covariance(noise_, problem_.shape.workers));
+  void scan() {
+    const bool random = problem_.construction == "mpc";
+    for (int draw = 0; draw < (random ? options_.draws : 1); ++draw) {
+      for (Family& family :
+           make_families(problem_.construction, problem_.shape, options_.seed + static_cast<std::uint64_t>(draw),
+                         problem_.own_block == OwnBlock::included)) {
+        ErrorModel model{
+            problem_.shape, problem_.own_block, first_, noise(), entry(), 0, family.symmetric() && uniform()};
+        scanned_.push_back({std::move(family), std::move(model), {}});
+      }
+    }
+    run_parallel(scanned_.size(), options_.threads, [&](std::size_t k) { scan(scanned_[k]); });
+    if (watch_.stopped() ||
+        std::any_of(scanned_.begin(), scanned_.end(), [](const Scanned& s) { return std::isfinite(s.found.value); })) {
+      return;
+    }
+    if (problem_.bounds.any_kappa()) {
+      double smallest = kInfinity;
+      for (const double kappa : smallest_kappa_) {
+        smallest = std::min(smallest, kappa);
+      }
+      throw std::invalid_argument(fmt::format(
+          "no code of the construction {} is so well-conditioned; the smallest condition number found for {} workers "
+          "and {} chunks is {:.3g}",
+          problem_.construction, problem_.shape.workers, problem_.shape.chunks, smallest));
+    }
+    throw std::runtime_error("no choice of the construction's parameters gave a finite error");
+  }
+
+  void scan(Scanned& scanned) {
+    const Objective<double> objective(scanned.model);
+    // Where U stays as it is, it is judged as rounded to the wire, and a lucky rounding is worth looking for.
+    const bool rounds = problem_.decoder == Decoder::paper || !options_.descend || !scanned.family.ansatz;
+    const auto error = [&](const std::vector<double>& point) {
+      if (watch_.asks_to_stop()) {
+        return kInfinity;
+      }
+      const Matrices<double> encoders = scanned.family.encoders(point);
+      if (!within_bounds(objective, encoders)) {
+        return kInfinity;
+      }
+      if (rounds && problem_.own_block == OwnBlock::exact) {
+        return candidate_error(context_, encoders, scanned.model.symmetric);
+      }
+      return objective.evaluate(encoders, false, false).error;
+    };
+    const bool random = problem_.construction == "mpc";
+    scanned.found = log_search(error, scanned.family.box, 0.01, rounds && !random ? 200 : 0);
+  }
+
+  [[nodiscard]] bool within_bounds(const Objective<double>& objective, const Matrices<double>& encoders) {
+    const std::pair<double, Conditioned> limits[] = {{problem_.bounds.stacked_kappa, Conditioned::stacked},
+                                                     {problem_.bounds.window_kappa, Conditioned::windows}};
+    for (const auto& [bound, which] : limits) {
+      if (bound > 0) {
+        const double kappa = std::exp(smooth_condition(objective, which, encoders, false).log_kappa);
+        if (!(kappa <= bound)) {
+          const std::lock_guard lock(mutex_);
+          smallest_kappa_.push_back(kappa);
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /// All descents; `white` is the price on R.
+  void descend_all() {
+    std::size_t families = 0;
+    int starts = kMostStarts;
+    int refined = kMostStarts;
+    for (const Scanned& scanned : scanned_) {
+      families += std::isfinite(scanned.found.value) ? 1 : 0;
+      starts = std::min(starts, affordable_descents(scanned.model, 100, 2));
+      refined = std::min(refined, affordable_descents(scanned.model, 1500, 4));
+    }
+    const bool random = problem_.construction == "mpc";
+    std::size_t count = scanned_.size();
+    if (!random && std::any_of(scanned_.begin(), scanned_.end(), [&](const auto& s) { return descends(s); })) {
+      count = static_cast<std::size_t>(options_.starts.value_or(starts));
+    }
+    count = std::max(count, families);
+    if (context_.white > 0) {
+      count = families;  // one of many steps of a bisection
+    }
+    result_.starts.resize(count);
+    ends_.resize(count);
+    watch_.expect(count);
+    run_parallel(count, options_.threads, [&](std::size_t k) { descend_one(k); });
+    // The last per mille takes as long as all before it: where that is long, only those in front go on.
+    const std::vector<std::size_t> order = by_error();
+    run_parallel(std::min(order.size(), static_cast<std::size_t>(refined)), options_.threads,
+                 [&](std::size_t k) { refine(order[k]); });
+  }
+
+  /// Where a descent ended.
+  struct End {
+    const Scanned* scanned = nullptr;
+    std::unique_ptr<Ansatz> ansatz;  ///< null if the closed form was kept
+    Eigen::VectorXd x;
+    Matrices<double> encoders;
+    double error = kInfinity;  ///< squared, by the objective
+  };
+
+  void descend_one(std::size_t k) {
+    const Scanned& scanned = scanned_[k % scanned_.size()];
+    const std::size_t turn = k / scanned_.size();
+    FitStart& start = result_.starts[k];
+    start.from = turn == 0 ? "closed form" : fmt::format("random {}", k);
+    if (scanned_.size() > 1 && problem_.construction == "overlapped" && k % scanned_.size() == 1) {
+      start.from += ", two heads";
+    }
+    if (!std::isfinite(scanned.found.value) || (turn > 0 && watch_.stopped())) {
+      return;
+    }
+    End& end = ends_[k];
+    end.scanned = &scanned;
+    end.encoders = scanned.family.encoders(scanned.found.point);
+    const Objective<double> objective = descended_objective(scanned);
+    end.error = objective_error(objective, end.encoders);
+    start.closed_form_error = start.error = std::sqrt(end.error);
+    if (descends(scanned)) {
+      auto ansatz =
+          options_.free || !uniform() ? make_free_ansatz(end.encoders) : scanned.family.ansatz(scanned.found.point);
+      if (!scanned.family.turns.empty() || ansatz->start().size() <= kMostPerturbationNumbers) {
+        end.x = turn == 0 ? ansatz->start() : displaced(objective, *ansatz, end.error, k, turn);
+        end.ansatz = std::move(ansatz);
+        go_down(k, 400, 1e-6, 0);
+      }
+    }
+    watch_.start_done(start.error);
+  }
+
+  void refine(std::size_t k) {
+    if (ends_[k].ansatz && !watch_.stopped()) {
+      go_down(k, 2000, 1e-7, 3);
+    }
+  }
+
+  void go_down(std::size_t k, int most_evaluations, double tolerance, int kicks) {
+    End& end = ends_[k];
+    FitStart& start = result_.starts[k];
+    DescentOptions options;
+    options.stacked_kappa = problem_.bounds.stacked_kappa;
+    options.window_kappa = problem_.bounds.window_kappa;
+    options.most_evaluations = most_evaluations;
+    options.tolerance = tolerance;
+    options.kicks = kicks;
+    options.stop = [this] { return watch_.asks_to_stop(); };
+    Descent descent = descend(descended_objective(*end.scanned), *end.ansatz, end.x, options);
+    end.encoders = end.ansatz->encoders(descent.x);
+    end.x = std::move(descent.x);
+    end.error = descent.error;
+    start.error = std::sqrt(end.error);
+    start.evaluations += descent.evaluations;
+    for (const double error : descent.history) {
+      start.history.push_back(std::sqrt(error));
+    }
+  }
+
+  /// Where every U_w goes its own way, one worker no longer stands for all.
+  [[nodiscard]] Objective<double> descended_objective(const Scanned& scanned) const {
+    ErrorModel model = scanned.model;
+    model.symmetric = model.symmetric && !(options_.free && descends(scanned));
+    return Objective<double>(model);
+  }
+
+  [[nodiscard]] double objective_error(const Objective<double>& objective, const Matrices<double>& encoders) const {
+    return problem_.decoder == Decoder::paper ? candidate_error(context_, encoders, objective.model().symmetric)
+                                              : objective.evaluate(encoders, false, false).error;
+  }
+
+  /// A random point round the closed form, as far off as directions matter: a step of 1 in the preconditioned
+  /// coordinates about doubles the squared error. Steps of 3 to 100 are tried by turns.
+  [[nodiscard]] Eigen::VectorXd displaced(const Objective<double>& objective, const Ansatz& ansatz, double error,
+                                          std::size_t k, std::size_t turn) {
+    const auto here = objective.evaluate(ansatz.encoders(ansatz.start()), false, true);
+    const Preconditioner preconditioner = ansatz.preconditioner(ansatz.start(), here.curvature);
+    std::mt19937_64 engine(options_.seed * 0x9E3779B97F4A7C15U + k);
+    Eigen::VectorXd direction(ansatz.start().size());
+    for (double& value : direction) {
+      value = static_cast<double>(engine() >> 11U) * 0x1p-52 - 1;
+    }
+    double length = 3 * std::pow(10.0, 0.5 * static_cast<double>(turn % 4)) * std::sqrt(error);
+    for (int halving = 0; halving < 20; ++halving, length /= 2) {
+      const Eigen::VectorXd point = ansatz.start() + length * preconditioner.step(direction);
+      if (within_bounds(objective, ansatz.encoders(point))) {
+        return point;
+      }
+    }
+    return ansatz.start();
+  }
+
+  /// Raises the price on R until R is within its bounds: the least price is found by bisection of its logarithm.
+  void bound_decoder() {
+    const auto excess = [&](double white) {
+      set_white(white);
+      result_.starts.clear();
+      ends_.clear();
+      descend_all();
+      const Code code = best_code();
+      double largest = 0;
+      double frobenius = 0;
+      for (const Eigen::MatrixXd& decoder : code.decoders) {
+        largest = std::max(largest, decoder.cwiseAbs().maxCoeff());
+        frobenius = std::max(frobenius, decoder.norm());
+      }
+      const Bounds& bounds = problem_.bounds;
+      return std::max(bounds.largest_entry > 0 ? largest / bounds.largest_entry : 0,
+                      bounds.frobenius > 0 ? frobenius / bounds.frobenius : 0);
+    };
+    double low = 1e-14;
+    double high = 1;
+    if (excess(0) <= 1 || watch_.stopped()) {
+      return;
+    }
+    if (const double least = excess(high); least > 1) {
+      throw std::invalid_argument(
+          fmt::format("no code with so small an R was found; even at an error of {:.3g} R is {:.3g} times the bound",
+                      std::sqrt(ends_[result_.best_start].error), least));
+    }
+    for (int step = 0; step < 24 && high / low > 1.05 && !watch_.stopped(); ++step) {
+      const double middle = std::sqrt(low * high);
+      (excess(middle) <= 1 ? high : low) = middle;
+    }
+    (void)excess(high);
+  }
+
+  void set_white(double white) {
+    context_.white = white;
+    for (Scanned& scanned : scanned_) {
+      scanned.model.white = white;
+    }
+  }
+
+  [[nodiscard]] std::vector<std::size_t> by_error() const {
+    std::vector<std::size_t> order(ends_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::erase_if(order, [&](std::size_t k) { return !std::isfinite(ends_[k].error); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return ends_[a].error < ends_[b].error; });
+    return order;
+  }
+
+  /// The ends that are worth rounding: within a few percent of the best, at most eight of them.
+  [[nodiscard]] std::vector<std::size_t> finalists() const {
+    std::vector<std::size_t> order = by_error();
+    std::erase_if(order, [&, best = order.empty() ? 0 : order.front()](std::size_t k) {
+      return ends_[k].error > 1.1 * ends_[best].error;
+    });
+    order.resize(std::min<std::size_t>(order.size(), 8));
+    return order;
+  }
+
+  [[nodiscard]] Code best_code() {
+    const std::vector<std::size_t> order = finalists();
+    if (order.empty()) {
+      throw std::runtime_error("the fit was stopped before it had found any code; give it more time");
+    }
+    std::vector<Code> codes(order.size());
+    run_parallel(order.size(), options_.threads, [&](std::size_t k) {
+      const End& end = ends_[order[k]];
+      Matrices<double> encoders = end.encoders;
+      for (Eigen::MatrixXd& encoder : encoders) {
+        encoder.conservativeResize(problem_.shape.rounds(), Eigen::NoChange);  // round 0 is not sent
+      }
+      if (descends(*end.scanned)) {
+        encoders = scaled_to_wire(context_, encoders, end.scanned->model.symmetric && !options_.free);
+      }
+      codes[k] = make_candidate(context_, encoders);
+      codes[k].predicted_relative_error = predict_error(codes[k], entry()).relative;
+    });
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < codes.size(); ++k) {
+      if (codes[k].predicted_relative_error < codes[best].predicted_relative_error) {
+        best = k;
+      }
+    }
+    result_.best_start = order[best];
+    Code code = std::move(codes[best]);
+    const Scanned& scanned = *ends_[result_.best_start].scanned;
+    code.construction = {problem_.construction, {}, scanned.family.seed};
+    for (std::size_t k = 0; k < scanned.family.parameters.size(); ++k) {
+      code.construction.parameters[scanned.family.parameters[k]] = scanned.found.point[k];
+    }
+    return code;
+  }
+
+  [[nodiscard]] bool uniform() const { return problem_.covariance.size() == 0; }
+
+  void finish() {
+    result_.code = best_code();
+    const End& end = ends_[result_.best_start];
+    ErrorModel model = end.scanned->model;
+    result_.phi = phi(result_.code);
+    result_.kappa_max = kappa_max(result_.code);
+    if (model.own_block == OwnBlock::included) {
+      const Objective<double> objective(model);
+      const auto here = objective.evaluate(end.encoders, false, false);
+      result_.phi = 0;
+      result_.kappa_max = 1;
+      for (std::int64_t worker = 0; worker < model.judged_workers(); ++worker) {
+        const auto k = static_cast<std::size_t>(worker);
+        const double each = static_cast<double>(model.shape.workers / model.judged_workers());
+        result_.phi +=
+            each * (here.received[k] * here.decoders[k] - decoding_target<double>(model.shape, Decoder::paper, worker))
+                       .squaredNorm();
+        result_.kappa_max = std::max(result_.kappa_max, kappa2(here.received[k]));
+      }
+    }
+    result_.kappa_window = 1;
+    for (const Eigen::MatrixXd& encoder : result_.code.encoders) {
+      result_.kappa_window = std::max(result_.kappa_window, encoder.isZero(0) ? 1 : kappa2(encoder));
+    }
+    for (const Scanned& scanned : scanned_) {
+      result_.evaluations += scanned.found.evaluations;
+    }
+    for (const FitStart& start : result_.starts) {
+      result_.evaluations += start.evaluations;
+    }
+    result_.seconds = watch_.seconds();
   }
 
   const FitProblem& problem_;
-  NoiseModel noise_;
+  const FitOptions& options_;
+  Watch watch_;
   std::int64_t first_;
-  Matrices<double> encoders_;
-  NoiseSources sources_;
-  bool finite_ = true;
+  CandidateContext context_;
+  std::vector<Scanned> scanned_;
+  std::vector<End> ends_;
+  std::mutex mutex_;
+  std::vector<double> smallest_kappa_;  ///< of what the bounds kept out
+  FitResult result_;
 };
 
 }  // namespace
@@ -146,39 +549,7 @@ double wire_eta(std::string_view wire) {
 
 FitResult fit(const FitProblem& problem, const FitOptions& options) {
   check(problem, options);
-  const auto start = std::chrono::steady_clock::now();
-  const NoiseModel noise{problem.wire, wire_eta(problem.wire), problem.correlation};
-  const std::int64_t first = chosen_first_kept_round(problem);
-
-  FitResult result;
-  double best = std::numeric_limits<double>::infinity();
-  const bool random = problem.construction == "mpc";
-  for (int draw = 0; draw < (random ? options.draws : 1); ++draw) {
-    const Family family =
-        make_family(problem.construction, problem.shape, options.seed + static_cast<std::uint64_t>(draw));
-    const auto objective = [&](const std::vector<double>& point) {
-      return Candidate(problem, noise, first, family.encoders(point)).error(family.symmetric);
-    };
-    const SearchResult found = log_search(objective, family.box, 0.01, random ? 0 : 200);
-    result.evaluations += found.evaluations;
-    if (!(found.value < best)) {
-      continue;
-    }
-    best = found.value;
-    result.code = Candidate(problem, noise, first, family.encoders(found.point)).code();
-    result.code.construction = {problem.construction, {}, family.seed};
-    for (std::size_t k = 0; k < family.parameters.size(); ++k) {
-      result.code.construction.parameters[family.parameters[k]] = found.point[k];
-    }
-  }
-  if (!std::isfinite(best)) {
-    throw std::runtime_error("no choice of the construction's parameters gave a finite error");
-  }
-  result.code.predicted_relative_error = predict_error(result.code).relative;
-  result.phi = phi(result.code);
-  result.kappa_max = kappa_max(result.code);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return result;
+  return Fit(problem, options).run();
 }
 
 }  // namespace cerar

@@ -28,6 +28,7 @@ struct ErrorModel {
   std::int64_t first_kept_round = 1;  ///< f; N - 1 where the own block is included
   NoiseModel noise;
   NoiseEntry entry = NoiseEntry::operations;
+  double white = 0;        ///< rms of more noise on each kept vector, relative to it: the price that bounds R
   bool symmetric = false;  ///< every worker has the same error, so that worker 0 stands for all
 
   /// Rows of each U_i: L, and where the own block is included one more at the end, u_{i,0}, which is never sent.
@@ -60,6 +61,12 @@ class Objective {
   [[nodiscard]] Evaluation evaluate(const Matrices<Scalar>& encoders, bool with_gradient, bool with_curvature) const;
 
   [[nodiscard]] const ErrorModel& model() const noexcept { return model_; }
+
+  /// M_i, (N c) x kept, of the worker whose own block is as the model has it (docs/theory.md, eq. 6).
+  [[nodiscard]] Matrix<Scalar> received(const Matrices<Scalar>& encoders, std::int64_t worker) const;
+
+  /// Adds to the gradient by U_0 .. U_{N-1} what a gradient by M_i amounts to.
+  void scatter(const Matrix<Scalar>& by_received, std::int64_t worker, Matrices<Scalar>& gradient) const;
 
  private:
   /// A number for each thing that enters a chain, by (worker, round - 1) as in NoiseSources: its variance, or the
@@ -102,7 +109,6 @@ class Objective {
   /// w, round) for sources in `adding` or `removing` that reach that one and every later one of its chain.
   template <class Alone, class From>
   void for_each_source(std::int64_t worker, Alone&& alone, From&& from) const;
-  [[nodiscard]] Matrix<Scalar> received(const Matrices<Scalar>& encoders, std::int64_t worker) const;
   [[nodiscard]] Eigen::Index slot(std::int64_t worker) const noexcept { return model_.symmetric ? 0 : worker; }
 
   ErrorModel model_;
@@ -247,6 +253,17 @@ Matrix<Scalar> Objective<Scalar>::received(const Matrices<Scalar>& encoders, std
 }
 
 template <class Scalar>
+void Objective<Scalar>::scatter(const Matrix<Scalar>& by_received, std::int64_t worker,
+                                Matrices<Scalar>& gradient) const {
+  const std::int64_t chunks = model_.shape.chunks;
+  for (std::int64_t column = 0; column < model_.kept(); ++column) {
+    for_each_term(worker, column, [&](std::int64_t w, std::int64_t row) {
+      gradient[static_cast<std::size_t>(w)].row(row) += by_received.col(column).segment(w * chunks, chunks).transpose();
+    });
+  }
+}
+
+template <class Scalar>
 typename Objective<Scalar>::Evaluation Objective<Scalar>::evaluate(const Matrices<Scalar>& encoders, bool with_gradient,
                                                                    bool with_curvature) const {
   const std::int64_t workers = model_.shape.workers;
@@ -270,9 +287,11 @@ typename Objective<Scalar>::Evaluation Objective<Scalar>::evaluate(const Matrice
     for_each_source(
         worker, [&](auto column, auto w, auto t) { alone(column) += variance.encoding(w, t - 1); },
         [&](auto column, auto source, auto w, auto t) { from(column) += (variance.*source)(w, t - 1); });
-    const bool rounds_kept = model_.entry != NoiseEntry::hops;  // decoding's products, or white noise
-    if (rounds_kept) {
-      alone += eta_squared_ * signal_variance<Scalar>(m, covariance_);
+    // White noise, and the rounding of decoding's products.
+    const Scalar white =
+        Scalar(model_.white * model_.white) + (model_.entry == NoiseEntry::hops ? Scalar(0) : eta_squared_);
+    if (white > Scalar(0)) {
+      alone += white * signal_variance<Scalar>(m, covariance_);
     }
     Matrix<Scalar> factor = Matrix<Scalar>::Zero(2 * kept, kept);
     for (std::int64_t column = 0; column < kept; ++column) {
@@ -302,17 +321,12 @@ typename Objective<Scalar>::Evaluation Objective<Scalar>::evaluate(const Matrice
       for_each_entry([&](auto column, auto chunk) { off.col(chunk) += m.col(column) * r(column, chunk); });
       for_each_entry([&](auto column, auto chunk) { by_received.col(column) += off.col(chunk) * r(column, chunk); });
       for (std::int64_t column = 0; column < kept; ++column) {
-        if (rounds_kept) {
-          by_received.col(column) += eta_squared_ * r.row(column).squaredNorm() * m.col(column);
+        if (white > Scalar(0)) {
+          by_received.col(column) += white * r.row(column).squaredNorm() * m.col(column);
         }
       }
-      by_received = mix_workers<Scalar>(covariance_, by_received);
-      for (std::int64_t column = 0; column < kept; ++column) {
-        for_each_term(worker, column, [&](std::int64_t w, std::int64_t row) {
-          result.gradient[static_cast<std::size_t>(w)].row(row) +=
-              Scalar(2) * by_received.col(column).segment(w * chunks, chunks).transpose();
-        });
-      }
+      by_received = Scalar(2) * mix_workers<Scalar>(covariance_, by_received);
+      scatter(by_received, worker, result.gradient);
       Vector<Scalar> size(kept);    // || r_m ||^2
       Vector<Scalar> suffix(kept);  // || sum of r_m over this and the later kept vectors of the chain ||^2
       Matrix<Scalar> sums = r;
