@@ -1,6 +1,7 @@
 #include "cli/code_report.h"
 
 #include "cli/report_lines.h"
+#include "coding/covariance.h"
 #include "coding/prediction.h"
 #include "coding/simulation.h"
 
@@ -15,6 +16,15 @@ namespace cerar::cli {
 namespace {
 
 using nlohmann::ordered_json;
+
+/// The measured covariance as a list of rows; null where there is none.
+ordered_json covariance_json(const NoiseModel& noise) {
+  ordered_json rows;
+  for (const auto row : noise.covariance.rowwise()) {
+    rows.push_back(std::vector<double>(row.begin(), row.end()));
+  }
+  return rows;
+}
 
 ordered_json number_or_null(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr); }
 
@@ -33,17 +43,20 @@ CodeReport make_report(const Code& code) {
   CodeReport report;
   report.phi = phi(code);
   report.kappa_max = kappa_max(code);
-  const std::int64_t values = std::clamp<std::int64_t>(simulated_total / (shape.workers * shape.chunks), 16, 4096);
-  report.simulated_values = values * shape.chunks;
-  report.simulated_relative_error = simulate_float32(code, values, 1).relative;
+  if (code.simulated_relative_error) {
+    report.simulated_relative_error = *code.simulated_relative_error;
+  } else {
+    const std::int64_t values = std::clamp<std::int64_t>(simulated_total / (shape.workers * shape.chunks), 16, 4096);
+    report.simulated_values = values * shape.chunks;
+    report.simulated_relative_error = simulate(code, values, 1).relative;
+  }
   report.encode_terms = (code.encoders.front().array() != 0).count();
   report.decode_terms = (code.decoders.front().array() != 0).count();
   const ErrorPrediction prediction = predict_error(code);
   for (const WorkerError& worker : prediction.workers) {
     report.worker_errors.push_back(worker.relative);
   }
-  const double workers = static_cast<double>(shape.workers);
-  const double truth = std::sqrt(workers * (1 + (workers - 1) * code.noise.correlation));
+  const double truth = std::sqrt(worker_covariance(code.noise, shape.workers).sum());
   const WorkerError& first = prediction.workers.front();
   const Eigen::ArrayXd by_chunk = (first.deterministic.array().square() + first.noise.array().square()).sqrt() / truth;
   report.best_chunk_error = by_chunk.minCoeff();
@@ -69,6 +82,7 @@ ordered_json report_json(const Code& code, const CodeReport& report) {
           {"wire", code.noise.wire},
           {"eta", code.noise.eta},
           {"correlation", code.noise.correlation},
+          {"covariance", covariance_json(code.noise)},
           {"predicted_relative_error", number_or_null(code.predicted_relative_error)},
           {"simulated_relative_error", number_or_null(report.simulated_relative_error)},
           {"phi", number_or_null(report.phi)},
@@ -97,8 +111,11 @@ std::string report_text(const Code& code, const CodeReport& report) {
   text += report_line(
       "predicted relative error", percent(code.predicted_relative_error),
       fmt::format("by chunk {} to {}", percent(report.best_chunk_error), percent(report.worst_chunk_error)));
-  text += report_line("simulated in float32", percent(report.simulated_relative_error),
-                      fmt::format("N(0,1) gradients of {} values", report.simulated_values));
+  text +=
+      report_line(code.noise.wire == "f32" ? "simulated in float32" : fmt::format("simulated in {}", code.noise.wire),
+                  percent(report.simulated_relative_error),
+                  report.simulated_values > 0 ? fmt::format("N(0,1) gradients of {} values", report.simulated_values)
+                                              : "N(0,1) gradients, when it was fitted");
   text += report_line("kappa_2, largest", fmt::format("{:.3g}", report.kappa_max));
   text += report_line("Phi", fmt::format("{:.3g}", report.phi));
   text += report_line(

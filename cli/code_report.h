@@ -13,8 +13,8 @@ namespace cerar::cli {
 struct CodeReport {
   double phi = 0;
   double kappa_max = 0;
-  double simulated_relative_error = 0;  ///< in float32, by the sequential reference
-  std::int64_t simulated_values = 0;    ///< gradient values a worker had in that simulation
+  double simulated_relative_error = 0;  ///< in the wire's arithmetic: as the code has it, otherwise of one simulation
+  std::int64_t simulated_values = 0;    ///< gradient values a worker had in that simulation; 0 where the code had it
   std::int64_t encode_terms = 0;        ///< nonzero coefficients in U_0: multiplications for c values
   std::int64_t decode_terms = 0;        ///< nonzero coefficients in R_0
   std::vector<double> worker_errors;    ///< predicted, relative

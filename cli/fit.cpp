@@ -8,13 +8,13 @@
 #include "coding/atomic_file.h"
 #include "coding/code_file.h"
 #include "coding/piggyback_integer.h"
+#include "coding/wire.h"
 #include "optimize/family.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -59,20 +59,19 @@ std::int64_t chunks_of(const FitArguments& arguments) {
   return piggyback_chunks(arguments.problem.shape.workers, arguments.values, arguments.link);
 }
 
-/// eta of the wire, for the error law of the construction. Integer words are the piggyback ring's alone.
+/// eta of the wire, for the error law of the construction.
 double eta_of(const FitProblem& problem) {
-  const bool is_integer = problem.wire == kIntegerWire;
-  if (is_integer && problem.construction != piggyback_construction) {
-    throw std::invalid_argument(fmt::format("wire {} goes with --construction {}; for {} take --wire {}", problem.wire,
-                                            piggyback_construction, problem.construction, wire_names().front()));
+  if (problem.construction != piggyback_construction) {
+    return wire_eta(problem.wire, problem.shape.workers);
   }
-  const auto known = wire_names();
-  if (!is_integer && problem.construction == piggyback_construction &&
-      std::ranges::find(known, problem.wire) == known.end()) {
-    throw std::invalid_argument(fmt::format("wire \"{}\" is unknown; the piggyback ring's are {} and {}", problem.wire,
-                                            fmt::join(known, ", "), kIntegerWire));
+  if (problem.wire == kIntegerWire) {
+    return kIntegerEta;
   }
-  return is_integer ? kIntegerEta : wire_eta(problem.wire);
+  if (problem.wire != "f32") {
+    throw std::invalid_argument(
+        fmt::format("wire \"{}\" is unknown; the piggyback ring's are f32 and {}", problem.wire, kIntegerWire));
+  }
+  return wire_eta(problem.wire, problem.shape.workers);
 }
 
 std::optional<NoiseEntry> noise_entry_of(const FitArguments& arguments) {
@@ -177,7 +176,7 @@ void add_fit(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--wire", problem.wire,
-                   fmt::format("what the words on the wire are: {}; {} for piggyback only",
+                   fmt::format("what the words on the wire are: {}; f32 or {} for piggyback",
                                fmt::join(wire_names(), ", "), kIntegerWire))
       ->capture_default_str();
   command->add_option("--correlation", problem.correlation, "rho in [0, 1) between the workers' gradients")

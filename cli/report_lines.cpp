@@ -1,5 +1,7 @@
 #include "cli/report_lines.h"
 
+#include "coding/covariance.h"
+
 #include <fmt/core.h>
 
 namespace cerar::cli {
@@ -32,8 +34,12 @@ std::string ring_lines(const RingShape& shape) {
 }
 
 std::string noise_line(const NoiseModel& noise) {
-  return report_line("designed for", fmt::format("{} wire, eta {:.3g}, correlation {:g} between workers", noise.wire,
-                                                 noise.eta, noise.correlation));
+  const std::string statistics =
+      noise.covariance.size() > 0
+          ? fmt::format("measured covariance, mean correlation {:.3g}", mean_correlation(noise.covariance))
+          : fmt::format("correlation {:g}", noise.correlation);
+  return report_line("designed for",
+                     fmt::format("{} wire, eta {:.3g}, {} between workers", noise.wire, noise.eta, statistics));
 }
 
 }  // namespace cerar::cli

@@ -1,5 +1,8 @@
 #include "coding/code.h"
 
+#include "coding/covariance.h"
+#include "coding/wire.h"
+
 #include <fmt/core.h>
 #include <xxhash.h>
 
@@ -84,8 +87,16 @@ void validate(const RingShape& shape) {
   }
 }
 
+void validate(const NoiseModel& noise, std::int64_t workers) {
+  static_cast<void>(find_wire(noise.wire));
+  if (noise.covariance.size() > 0) {
+    validate_covariance(noise.covariance, workers);
+  }
+}
+
 void validate(const Code& code) {
   validate(code.shape);
+  validate(code.noise, code.shape.workers);
   const std::int64_t first = code.first_kept_round;
   const std::int64_t last_full = std::max<std::int64_t>(1, code.shape.workers - 1);
   if (code.decoder == Decoder::paper) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,8 @@ enum class Decoder {
 
 /// Wire noise and gradient statistics that a code was designed for (docs/theory.md, "Error and noise model").
 struct NoiseModel {
-  std::string wire = "f32";         ///< what the words on the wire are
-  double eta = 0;                   ///< rms relative rounding error of one operation on that wire
+  std::string wire = "f32";         ///< what the words on the wire are: one of wire_names() (coding/wire.h)
+  double eta = 0;                   ///< rms relative error of one rounding on that wire, see wire_eta
   double correlation = 0;           ///< rho in [0, 1): C = (1 - rho) I + rho 1 1^T between the workers' gradients
   Eigen::MatrixXd covariance = {};  ///< C itself, N x N, where it was measured; empty: as rho has it
 };
@@ -50,7 +51,8 @@ struct Code {
   std::vector<Eigen::MatrixXd> decoders;  ///< R_0 .. R_{N-1}, each kept() x c
   Construction construction;
   NoiseModel noise;
-  double predicted_relative_error = 0;  ///< E ||ghat - g|| / ||g||, rms over workers, under `noise`
+  double predicted_relative_error = 0;                  ///< E ||ghat - g|| / ||g||, rms over workers, under `noise`
+  std::optional<double> simulated_relative_error = {};  ///< simulate_mean's, in the wire's arithmetic, where it was run
 
   /// Vectors a worker keeps: L - f + 1 for own-exact decoding, c for the paper's.
   [[nodiscard]] std::int64_t kept() const noexcept {
@@ -58,7 +60,12 @@ struct Code {
   }
 };
 
-/// Throws std::invalid_argument, naming the matrix and its place, unless every shape fits and every entry is finite.
+/// Throws std::invalid_argument unless the wire is a known one and the covariance, if there is one, that of `workers`
+/// gradients.
+void validate(const NoiseModel& noise, std::int64_t workers);
+
+/// Throws std::invalid_argument, naming the matrix and its place, unless every shape fits and every entry is finite,
+/// and the noise model is sound.
 void validate(const Code& code);
 
 /// 64-bit hash (xxh3) of everything that changes a result: shape, decoder, f, U and R. Equal codes on different

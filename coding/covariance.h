@@ -6,6 +6,7 @@
 #include <Eigen/Cholesky>
 
 #include <cstdint>
+#include <filesystem>
 
 namespace cerar {
 
@@ -16,6 +17,23 @@ template <class Scalar>
   covariance.diagonal().setConstant(Scalar(1));
   return covariance;
 }
+
+/// Throws std::invalid_argument with what is wrong unless `covariance` is N x N, finite, symmetric and positive
+/// definite, each by a margin that rounding in double can't bridge.
+void validate_covariance(const Eigen::MatrixXd& covariance, std::int64_t workers);
+
+/// Mean off-diagonal entry of C, every worker's scaled to unit variance; 0 for a single worker.
+[[nodiscard]] double mean_correlation(const Eigen::MatrixXd& covariance);
+
+/// Reads N lines of N numbers, separated by commas: the covariance between the workers' gradients, in any unit.
+/// @throws FileError naming the file and, where there is one, the line, unless it is a covariance of `workers`
+/// gradients
+[[nodiscard]] Eigen::MatrixXd read_covariance(const std::filesystem::path& path, std::int64_t workers);
+
+/// Writes what read_covariance reads, atomically, with as many digits as it takes to read back the same doubles. The
+/// matrix may be singular.
+/// @throws FileError
+void write_covariance(const Eigen::MatrixXd& covariance, const std::filesystem::path& path);
 
 /// C of the workers' gradients, N x N: the measured one if there is one, otherwise as rho has it.
 [[nodiscard]] inline Eigen::MatrixXd worker_covariance(const NoiseModel& noise, std::int64_t workers) {

@@ -24,6 +24,9 @@ class SumVariance {
     }
   }
 
+  /// The largest variance of any encoding, delta_{w,t}.
+  [[nodiscard]] double largest_encoding() const { return (covariance_.diagonal().asDiagonal() * squares_).maxCoeff(); }
+
   /// Of sum_{k=0}^{terms-1} delta_{from-k, round-k}, as far as the rounds go back.
   [[nodiscard]] double operator()(std::int64_t from, std::int64_t round, std::int64_t terms) const {
     const auto workers = static_cast<std::int64_t>(encoders_.size());
@@ -118,8 +121,13 @@ NoiseSources noise_sources(const Matrices<double>& encoders, const NoiseModel& n
   if (entry == NoiseEntry::kept) {
     return sources;
   }
+  const double quantisation = eta_squared * variance.largest_encoding();
   for (std::int64_t i = 0; i < workers; ++i) {
     for (std::int64_t t = 1; t <= rounds; ++t) {
+      if (entry == NoiseEntry::quantised) {
+        sources.encoding(i, t - 1) = variance(i, t, 1) > 0 ? quantisation : 0;  // a zero is a zero in any step
+        continue;
+      }
       const double sent = variance(i, t, workers);
       if (entry == NoiseEntry::hops) {
         sources.adding(i, t - 1) = eta_squared * sent;
@@ -159,7 +167,7 @@ Eigen::MatrixXd noise_factor(const NoiseSources& sources, const Eigen::MatrixXd&
       }
     }
   }
-  if (entry != NoiseEntry::hops) {
+  if (entry == NoiseEntry::operations || entry == NoiseEntry::kept) {
     // Decoding rounds each product kept_m R(m, k): independent noise on kept_m for every chunk k.
     const Eigen::VectorXd variance = signal_variance<double>(received, worker_covariance(noise, workers));
     for (Eigen::Index column = 0; column < received.cols(); ++column) {

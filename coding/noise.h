@@ -9,11 +9,12 @@
 
 namespace cerar {
 
-/// Where rounding errors are thought to enter (docs/theory.md, "Error and noise model"). Each is eta times the
-/// root-mean-square of the result it rounds, independent of all others.
+/// Where rounding errors are thought to enter (docs/theory.md, "Error and noise model"), independent of one another.
+/// Each is eta times the root-mean-square of the result it rounds, or, of integer words, of the largest encoding.
 enum class NoiseEntry {
   operations,  ///< every floating-point operation that rounds: encoding, adding, removing, and decoding's products
   hops,        ///< every transmission once, eta ||s_{i,t}||; local arithmetic is exact
+  quantised,   ///< every encoding once, all with one step: eta max ||delta||; sums and decoding are exact
   kept,        ///< every kept vector once, eta ||kept_m||, uncorrelated; for codes whose messages all have one norm
 };
 
@@ -42,7 +43,7 @@ struct NoiseSources {
 /// F_i with covariance Sigma_i = F_i^T F_i of the noise on what worker `worker` keeps (docs/theory.md, eq. 9). Sources
 /// that reach the same kept vectors are merged into one row.
 ///
-/// @param received  M_i, see received_matrix; the decoder's own rounding and `kept` depend on it
+/// @param received  M_i, see received_matrix; the decoder's own rounding (`operations`) and `kept` depend on it
 /// @return rows x kept
 [[nodiscard]] Eigen::MatrixXd noise_factor(const NoiseSources& sources, const Eigen::MatrixXd& received,
                                            Decoder decoder, std::int64_t worker, std::int64_t first_kept_round,

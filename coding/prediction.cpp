@@ -3,6 +3,7 @@
 #include "coding/conditioning.h"
 #include "coding/covariance.h"
 #include "coding/received.h"
+#include "coding/wire.h"
 
 #include <algorithm>
 #include <cmath>
@@ -43,6 +44,9 @@ Eigen::VectorXd accumulation_variance(const Code& code, const Eigen::MatrixXd& k
 
 Code rounded_to_wire(const Code& code) {
   Code rounded = code;
+  if (find_wire(code.noise.wire).is_integer()) {
+    return rounded;
+  }
   for (auto* matrices : {&rounded.encoders, &rounded.decoders}) {
     for (Eigen::MatrixXd& matrix : *matrices) {
       matrix = matrix.cast<float>().cast<double>().eval();
@@ -51,9 +55,12 @@ Code rounded_to_wire(const Code& code) {
   return rounded;
 }
 
-ErrorPrediction predict_error(const Code& given, NoiseEntry entry) {
-  validate(given);
-  const Code code = entry == NoiseEntry::operations ? rounded_to_wire(given) : given;
+ErrorPrediction predict_error(const Code& code) {
+  return predict_error(rounded_to_wire(code), noise_entry_of(code.noise.wire));
+}
+
+ErrorPrediction predict_error(const Code& code, NoiseEntry entry) {
+  validate(code);
   const RingShape& shape = code.shape;
   const Eigen::MatrixXd covariance = worker_covariance(code.noise, shape.workers);
   const double truth = covariance.sum();  // variance of one value of the true sum

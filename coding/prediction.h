@@ -21,11 +21,17 @@ struct ErrorPrediction {
   double relative = 0;  ///< root of the mean over workers of `relative` squared
 };
 
-/// The code as a wire of `code.noise.wire` sees it: U and R rounded to the wire's scalar.
+/// The code as a ring of `code.noise.wire` uses it. Floating point: U and R rounded to float32, in which all local
+/// arithmetic is done. Integers: as it is, since encoding and decoding are done in double.
+/// @throws std::invalid_argument listing the known wires
 [[nodiscard]] Code rounded_to_wire(const Code& code);
 
-/// Predicts a code's error under `code.noise` (docs/theory.md, eqs. 8-11), U and R rounded as the executors round them.
-[[nodiscard]] ErrorPrediction predict_error(const Code& code, NoiseEntry entry = NoiseEntry::operations);
+/// Predicts a code's error under `code.noise` (docs/theory.md, eqs. 8-11), rounding to enter as it does on that wire
+/// (noise_entry_of), U and R as rounded_to_wire has them.
+[[nodiscard]] ErrorPrediction predict_error(const Code& code);
+
+/// The same for U and R as they are, with `code.noise.eta` of rounding entering where `entry` says.
+[[nodiscard]] ErrorPrediction predict_error(const Code& code, NoiseEntry entry);
 
 /// The linear map that worker `worker`'s result is in exact arithmetic: ghat_i = [G_0 | ... | G_{N-1}] E_i. Own-exact:
 /// the own block is the identity, the others those of M_i R_i. What an executor returns differs from it by rounding

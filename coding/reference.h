@@ -61,25 +61,34 @@ void check_gradients(const Code& code, const std::vector<Matrix<Scalar>>& gradie
   }
 }
 
-/// Runs the rounds of the protocol (docs/theory.md, eqs. 1-4) and shows each to `observe` once it is complete.
-template <class Scalar, class Observer>
-void reference_rounds(const Code& code, const std::vector<Matrix<Scalar>>& gradients, Observer&& observe) {
-  const std::int64_t workers = code.shape.workers;
+/// Words that hold every Scalar: what is sent is what was summed.
+struct SentAsItIs {
+  template <class Scalar>
+  [[nodiscard]] Vector<Scalar> operator()(Vector<Scalar> sum) const {
+    return sum;
+  }
+};
+
+/// Runs the rounds of the protocol (docs/theory.md, eqs. 2-4) on encodings of any scalar and shows each to `observe`
+/// once it is complete.
+///
+/// @param encoding  encoding(i, t) is delta_{i,t}; asked for once each
+/// @param word      word(s) is what arrives of a message s: s rounded to the words on the wire
+template <class Scalar, class Encoding, class Word, class Observer>
+void run_rounds(const RingShape& shape, const Encoding& encoding, const Word& word, Observer&& observe) {
+  const std::int64_t workers = shape.workers;
   const auto count = static_cast<std::size_t>(workers);
-  const auto own = [&](std::size_t worker, std::int64_t round) {
-    return encode<Scalar>(gradients[worker], code.encoders[worker].row(round - 1).transpose().template cast<Scalar>());
-  };
   // Every encoding is made once and kept: what is removed must be the very bits that were added (eq. 3).
   std::vector<std::vector<Vector<Scalar>>> deltas(count);
   Round<Scalar> now{0, std::vector<Vector<Scalar>>(count), std::vector<Vector<Scalar>>(count),
                     std::vector<Vector<Scalar>>(count)};
-  for (std::int64_t t = 1; t <= code.shape.rounds(); ++t) {
+  for (std::int64_t t = 1; t <= shape.rounds(); ++t) {
     now.number = t;
     for (std::size_t i = 0; i < count; ++i) {
-      deltas[i].push_back(own(i, t));
+      deltas[i].push_back(encoding(i, t));
       const Vector<Scalar>& delta = deltas[i].back();
-      now.sent[i] =
-          t == 1 ? delta : Vector<Scalar>(now.of_others[i] + delta);  // eq. 4: s_{i,t} = o_{i,t-1} + delta_{i,t}
+      // Eq. 4: s_{i,t} = o_{i,t-1} + delta_{i,t}.
+      now.sent[i] = word(t == 1 ? delta : Vector<Scalar>(now.of_others[i] + delta));
     }
     for (std::size_t i = 0; i < count; ++i) {
       now.received[i] = now.sent[i == 0 ? count - 1 : i - 1];
@@ -92,54 +101,90 @@ void reference_rounds(const Code& code, const std::vector<Matrix<Scalar>>& gradi
   }
 }
 
+/// The rounds for gradients, encoded in Scalar.
+template <class Scalar, class Observer, class Word = SentAsItIs>
+void reference_rounds(const Code& code, const std::vector<Matrix<Scalar>>& gradients, Observer&& observe,
+                      const Word& word = {}) {
+  const auto encoding = [&](std::size_t worker, std::int64_t round) {
+    return encode<Scalar>(gradients[worker], code.encoders[worker].row(round - 1).transpose().template cast<Scalar>());
+  };
+  run_rounds<Scalar>(code.shape, encoding, word, observe);
+}
+
+/// Collects from the rounds what every worker keeps (docs/theory.md, eq. 5).
+template <class Scalar>
+class KeptVectors {
+ public:
+  /// @param values  p
+  KeptVectors(const Code& code, Eigen::Index values)
+      : paper_(code.decoder == Decoder::paper),
+        first_(paper_ ? code.shape.workers : code.first_kept_round),
+        matrices_(static_cast<std::size_t>(code.shape.workers), Matrix<Scalar>(values, code.kept())) {}
+
+  void operator()(const Round<Scalar>& round) {
+    const Eigen::Index column = round.number - first_;
+    for (std::size_t i = 0; i < matrices_.size() && column >= 0; ++i) {
+      if (paper_ && column == 0) {
+        matrices_[i].col(0) = round.sent[i];  // the first full sum of the paper's window is the one it sends itself
+      }
+      matrices_[i].col(column + (paper_ ? 1 : 0)) = paper_ ? round.received[i] : round.of_others[i];
+    }
+  }
+
+  /// By worker, p x kept.
+  [[nodiscard]] const std::vector<Matrix<Scalar>>& matrices() const noexcept { return matrices_; }
+
+ private:
+  bool paper_;
+  std::int64_t first_;
+  std::vector<Matrix<Scalar>> matrices_;
+};
+
+/// Decoding (docs/theory.md, eq. 5) forms, for every chunk k, sum_m kept_m R(m, k) over the kept vectors in ascending
+/// order of round, each product rounded and then added (no contraction), starting from the first product, skipping the
+/// m with R(m, k) = 0; own-exact decoding then adds this sum to the own chunk: ghat_k = G_k + sum. An empty sum is not
+/// added at all.
+///
+/// @param gradient  G_i, p x c
+/// @param kept      p x kept
+/// @return ghat_i, p x c
+template <class Scalar>
+[[nodiscard]] Matrix<Scalar> decode(const Code& code, std::size_t worker, const Matrix<Scalar>& gradient,
+                                    const Matrix<Scalar>& kept) {
+  Matrix<Scalar> sum(gradient.rows(), code.shape.chunks);
+  for (Eigen::Index chunk = 0; chunk < code.shape.chunks; ++chunk) {
+    const Vector<Scalar> coefficients = code.decoders[worker].col(chunk).template cast<Scalar>();
+    const Vector<Scalar> others = encode<Scalar>(kept, coefficients);
+    if (code.decoder == Decoder::paper) {
+      sum.col(chunk) = others;
+    } else if ((coefficients.array() == Scalar(0)).all()) {
+      sum.col(chunk) = gradient.col(chunk);
+    } else {
+      sum.col(chunk) = gradient.col(chunk) + others;
+    }
+  }
+  return sum;
+}
+
 /// The protocol exactly as docs/theory.md writes it, one round after the other, all N workers in one process: the
 /// readable twin that every executor and kernel is tested against. U and R are rounded to Scalar once; all arithmetic
 /// is Scalar's.
 ///
-/// Decoding (eq. 5) forms, for every chunk k, sum_m kept_m R(m, k) over the kept vectors in ascending order of round,
-/// each product rounded and then added (no contraction), starting from the first product, skipping the m with R(m, k) =
-/// 0; own-exact decoding then adds this sum to the own chunk: ghat_k = G_k + sum. An empty sum is not added at all.
-///
 /// @param gradients  G_0 .. G_{N-1}, each p x c, p >= 0
+/// @param word       see run_rounds
 /// @return ghat_0 .. ghat_{N-1}, each p x c
 /// @throws std::invalid_argument if a shape does not fit the code's
-template <class Scalar>
+template <class Scalar, class Word = SentAsItIs>
 [[nodiscard]] std::vector<Matrix<Scalar>> reference_all_reduce(const Code& code,
-                                                               const std::vector<Matrix<Scalar>>& gradients) {
+                                                               const std::vector<Matrix<Scalar>>& gradients,
+                                                               const Word& word = {}) {
   validate(code);
   check_gradients(code, gradients);
-  const auto count = static_cast<std::size_t>(code.shape.workers);
-  const Eigen::Index values = gradients.front().rows();
-  std::vector<Matrix<Scalar>> kept(count, Matrix<Scalar>(values, code.kept()));
-  Eigen::Index column = 0;
-  reference_rounds<Scalar>(code, gradients, [&](const Round<Scalar>& round) {
-    const bool paper = code.decoder == Decoder::paper;
-    if (round.number < (paper ? code.shape.workers : code.first_kept_round)) {
-      return;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      if (paper && round.number == code.shape.workers) {
-        kept[i].col(0) = round.sent[i];  // the first full sum of the paper's window is the one this worker sends itself
-      }
-      kept[i].col(column + (paper ? 1 : 0)) = paper ? round.received[i] : round.of_others[i];
-    }
-    ++column;
-  });
-
-  std::vector<Matrix<Scalar>> sums(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    sums[i] = Matrix<Scalar>::Zero(values, code.shape.chunks);
-    for (Eigen::Index chunk = 0; chunk < code.shape.chunks; ++chunk) {
-      const Vector<Scalar> coefficients = code.decoders[i].col(chunk).template cast<Scalar>();
-      const Vector<Scalar> others = encode<Scalar>(kept[i], coefficients);
-      if (code.decoder == Decoder::paper) {
-        sums[i].col(chunk) = others;
-      } else if ((coefficients.array() == Scalar(0)).all()) {
-        sums[i].col(chunk) = gradients[i].col(chunk);
-      } else {
-        sums[i].col(chunk) = gradients[i].col(chunk) + others;
-      }
-    }
+  KeptVectors<Scalar> kept(code, gradients.front().rows());
+  reference_rounds<Scalar>(code, gradients, kept, word);
+  std::vector<Matrix<Scalar>> sums;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    sums.push_back(decode<Scalar>(code, i, gradients[i], kept.matrices()[i]));
   }
   return sums;
 }

@@ -1,9 +1,12 @@
 #include "coding/simulation.h"
 
 #include "coding/random.h"
-#include "coding/reference.h"
+#include "coding/wire_reference.h"
+
+#include <Eigen/Cholesky>
 
 #include <cmath>
+#include <numeric>
 
 namespace cerar {
 
@@ -17,6 +20,25 @@ Matrices<Scalar> random_gradients(const RingShape& shape, std::int64_t values, d
   for (std::int64_t worker = 0; worker < shape.workers; ++worker) {
     gradients.push_back(
         (std::sqrt(1 - correlation) * draw() + std::sqrt(correlation) * common).template cast<Scalar>());
+  }
+  return gradients;
+}
+
+template <class Scalar>
+Matrices<Scalar> random_gradients(const RingShape& shape, std::int64_t values, const NoiseModel& noise,
+                                  std::uint64_t seed) {
+  if (noise.covariance.size() == 0) {
+    return random_gradients<Scalar>(shape, values, noise.correlation, seed);
+  }
+  const Matrices<double> independent = random_gradients<double>(shape, values, 0, seed);
+  const Eigen::MatrixXd root = noise.covariance.llt().matrixL();
+  Matrices<Scalar> gradients;
+  for (std::int64_t worker = 0; worker < shape.workers; ++worker) {
+    Eigen::MatrixXd mixed = Eigen::MatrixXd::Zero(values, shape.chunks);
+    for (std::int64_t source = 0; source <= worker; ++source) {
+      mixed += root(worker, source) * independent[static_cast<std::size_t>(source)];
+    }
+    gradients.push_back(mixed.template cast<Scalar>());
   }
   return gradients;
 }
@@ -41,12 +63,29 @@ SimulatedError measured_error(const Matrices<Scalar>& gradients, const Matrices<
 
 template Matrices<float> random_gradients<float>(const RingShape&, std::int64_t, double, std::uint64_t);
 template Matrices<double> random_gradients<double>(const RingShape&, std::int64_t, double, std::uint64_t);
+template Matrices<float> random_gradients<float>(const RingShape&, std::int64_t, const NoiseModel&, std::uint64_t);
+template Matrices<double> random_gradients<double>(const RingShape&, std::int64_t, const NoiseModel&, std::uint64_t);
 template SimulatedError measured_error<float>(const Matrices<float>&, const Matrices<float>&);
 template SimulatedError measured_error<double>(const Matrices<double>&, const Matrices<double>&);
 
-SimulatedError simulate_float32(const Code& code, std::int64_t values, std::uint64_t seed) {
-  const Matrices<float> gradients = random_gradients<float>(code.shape, values, code.noise.correlation, seed);
-  return measured_error(gradients, reference_all_reduce<float>(code, gradients));
+SimulatedError simulate(const Code& code, std::int64_t values, std::uint64_t seed) {
+  validate(code);
+  const Matrices<float> gradients = random_gradients<float>(code.shape, values, code.noise, seed);
+  Matrices<double> exact;
+  for (const Matrix<float>& gradient : gradients) {
+    exact.push_back(gradient.cast<double>());
+  }
+  return measured_error(exact, wire_all_reduce(code, gradients));
+}
+
+double simulate_mean(const Code& code, std::int64_t length, std::uint64_t seed, int runs) {
+  const std::int64_t values = (length + code.shape.chunks - 1) / code.shape.chunks;
+  double sum = 0;
+  for (int run = 0; run < runs; ++run) {
+    const std::vector<double> workers = simulate(code, values, seed + static_cast<std::uint64_t>(run)).workers;
+    sum += std::accumulate(workers.begin(), workers.end(), 0.0) / static_cast<double>(workers.size());
+  }
+  return sum / runs;
 }
 
 }  // namespace cerar

@@ -53,7 +53,7 @@ double quantised_ring_error(std::int64_t workers, const Rounding& round) {
 double coded_error(std::int64_t workers, std::int64_t chunks) {
   FitProblem problem;
   problem.shape = {workers, chunks};
-  return simulate_float32(fit(problem).code, 2000, 11).relative;
+  return simulate(fit(problem).code, 2000, 11).relative;
 }
 
 TEST_CASE("bytes against error: where the wire's format may change, a quantised exact ring is the better bargain") {

@@ -16,7 +16,7 @@ namespace cerar {
 namespace {
 
 constexpr std::uint64_t kSeed = 20261130;
-constexpr double kEta = 2.53e-8;  // float32: wire_eta("f32") of optimize/fit.h
+constexpr double kEta = 2.53e-8;  // float32: wire_eta("f32") of coding/wire.h
 
 /// Normal gradients with correlation rho between the workers, group g scaled by scale[g mod its size].
 template <class Scalar>

@@ -28,7 +28,7 @@ TEST_CASE("codes made elsewhere: their stated float32 errors, and our own predic
   for (const std::string& name : test::reference_code_names()) {
     test::ReferenceCode reference = test::read_reference_code(name);
     reference.code.noise.eta = 2.53e-8;
-    const double simulated = simulate_float32(reference.code, 4000, 7).relative;
+    const double simulated = simulate(reference.code, 4000, 7).relative;
     const double predicted = predict_error(reference.code).relative;
     MESSAGE(fmt::format("{}: simulated {:.4g} (stated {:.4g}, {:+.1f} %), predicted {:.4g} ({:+.1f} %), seed 7", name,
                         simulated, reference.simulated, 100 * (simulated / reference.simulated - 1), predicted,
@@ -95,7 +95,7 @@ TEST_CASE("correlated gradients: prediction and simulation agree, and the error 
   code.noise.correlation = 0.9;
   const double predicted = predict_error(code).relative;
   CHECK(predicted < 0.6 * independent);
-  CHECK(simulate_float32(code, 4000, 3).relative == doctest::Approx(predicted).epsilon(0.15));
+  CHECK(simulate(code, 4000, 3).relative == doctest::Approx(predicted).epsilon(0.15));
 }
 
 TEST_CASE("gradients are drawn as the model says") {

@@ -2,6 +2,7 @@
 
 #include "coding/prediction.h"
 #include "coding/simulation.h"
+#include "coding/wire.h"
 #include "optimize/family.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +41,7 @@ TEST_CASE("the errors that were promised, simulated in float32 and predicted wit
                                  {4, 8, "mpc-shift", 0.0003},
                                  {4, 12, "mpc", 0.0065}}) {
     const FitResult result = fit(problem(promise.workers, promise.chunks, promise.construction));
-    const double simulated = simulate_float32(result.code, 2000, 17).relative;
+    const double simulated = simulate(result.code, 2000, 17).relative;
     const double predicted = result.code.predicted_relative_error;
     MESSAGE(fmt::format("{} ({}, {}): predicted {:.4f} %, simulated {:.4f} % (seed 17), {} codes in {:.2f} s",
                         promise.construction, promise.workers, promise.chunks, 100 * predicted, 100 * simulated,
@@ -60,7 +61,7 @@ TEST_CASE("a fitted code says where it came from and is stored as the wire has i
   CHECK(code.construction.parameters.size() == 2);
   CHECK(code.first_kept_round == 1);
   CHECK(code.noise.wire == "f32");
-  CHECK(code.noise.eta == wire_eta("f32"));
+  CHECK(code.noise.eta == wire_eta("f32", 4));
   CHECK(hash(rounded_to_wire(code)) == hash(code));
   // Every worker has the same error, and a chain's chunks are decoded from that chain's messages alone.
   const ErrorPrediction prediction = predict_error(code);
@@ -94,7 +95,7 @@ TEST_CASE("c = N is the exact ring under every name") {
     CHECK(result.phi == 0);
     CHECK(result.kappa_max == doctest::Approx(1));
     CHECK(result.code.predicted_relative_error < 1e-7);
-    CHECK(simulate_float32(result.code, 1000, 3).relative < 1e-7);
+    CHECK(simulate(result.code, 1000, 3).relative < 1e-7);
     CHECK((result.code.decoders[1].array() != 0).count() == 4);
   }
 }
@@ -104,10 +105,10 @@ TEST_CASE("one worker and two workers need no approximation") {
     CAPTURE(name);
     const FitResult single = fit(problem(1, 3, std::string(name)));
     CHECK(single.code.predicted_relative_error == 0);
-    CHECK(simulate_float32(single.code, 100, 3).relative == 0);
+    CHECK(simulate(single.code, 100, 3).relative == 0);
     const FitResult pair = fit(problem(2, 4, std::string(name)));
     CHECK(pair.code.predicted_relative_error < 2e-7);
-    CHECK(simulate_float32(pair.code, 1000, 3).relative < 2e-7);
+    CHECK(simulate(pair.code, 1000, 3).relative < 2e-7);
   }
 }
 
@@ -123,8 +124,7 @@ TEST_CASE("a first kept round in between, and the paper's decoder, can be asked 
   const FitResult paper = fit(p);
   CHECK(paper.code.first_kept_round == 3);
   CHECK(paper.phi >= 4);
-  CHECK(simulate_float32(paper.code, 1000, 3).relative ==
-        doctest::Approx(paper.code.predicted_relative_error).epsilon(0.05));
+  CHECK(simulate(paper.code, 1000, 3).relative == doctest::Approx(paper.code.predicted_relative_error).epsilon(0.05));
 }
 
 TEST_CASE("correlated workers: designed for it, the error falls") {
@@ -133,8 +133,7 @@ TEST_CASE("correlated workers: designed for it, the error falls") {
   const FitResult result = fit(p);
   CHECK(result.code.noise.correlation == 0.9);
   CHECK(result.code.predicted_relative_error < 0.5 * fit(problem(4, 12)).code.predicted_relative_error);
-  CHECK(simulate_float32(result.code, 2000, 5).relative ==
-        doctest::Approx(result.code.predicted_relative_error).epsilon(0.15));
+  CHECK(simulate(result.code, 2000, 5).relative == doctest::Approx(result.code.predicted_relative_error).epsilon(0.15));
 }
 
 TEST_CASE("arguments out of range are refused with a sentence") {
@@ -173,7 +172,7 @@ TEST_CASE("eta of a float32 wire is the rms error of rounding") {
     const double off = static_cast<double>(static_cast<float>(x)) / x - 1;
     squares += off * off;
   }
-  CHECK(std::sqrt(squares / count) == doctest::Approx(wire_eta("f32")).epsilon(0.005));
+  CHECK(std::sqrt(squares / count) == doctest::Approx(wire_eta("f32", 4)).epsilon(0.005));
 }
 
 }  // namespace
