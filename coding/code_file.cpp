@@ -42,6 +42,12 @@ class HashedBytes {
     add(noise.wire);
     add(noise.eta);
     add(noise.correlation);
+    if (noise.covariance.size() > 0) {
+      add(std::string("covariance"));
+      for (const double entry : noise.covariance.reshaped<Eigen::RowMajor>()) {
+        add(entry);
+      }
+    }
   }
   [[nodiscard]] std::string hash() const { return fmt::format("{:016x}", XXH3_64bits(bytes_.data(), bytes_.size())); }
 
@@ -62,6 +68,10 @@ std::string content_hash(const Code& code) {
   bytes.add(code.construction.seed);
   bytes.add(code.noise);
   bytes.add(code.predicted_relative_error);
+  if (code.simulated_relative_error) {
+    bytes.add(std::string("simulated_relative_error"));
+    bytes.add(*code.simulated_relative_error);
+  }
   return bytes.hash();
 }
 
@@ -73,14 +83,24 @@ std::string content_hash(const PiggybackCode& code) {
   return bytes.hash();
 }
 
+json rows_of(const Eigen::MatrixXd& matrix) {
+  json rows = json::array();
+  for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
+    const Eigen::VectorXd values = matrix.row(row).transpose();
+    rows.push_back(std::vector<double>(values.begin(), values.end()));
+  }
+  return rows;
+}
+
 std::string matrices_text(const std::vector<Eigen::MatrixXd>& matrices) {
   std::string text = "[\n";
   for (std::size_t worker = 0; worker < matrices.size(); ++worker) {
     text += "    [";
-    for (Eigen::Index row = 0; row < matrices[worker].rows(); ++row) {
-      const Eigen::VectorXd values = matrices[worker].row(row).transpose();
-      text += row == 0 ? "\n      " : ",\n      ";
-      text += json(std::vector<double>(values.begin(), values.end())).dump();
+    bool first = true;
+    for (const json& row : rows_of(matrices[worker])) {
+      text += first ? "\n      " : ",\n      ";
+      text += row.dump();
+      first = false;
     }
     text += worker + 1 < matrices.size() ? "],\n" : "]\n";
   }
@@ -97,14 +117,24 @@ Decoder read_decoder(const FieldReader& reader) {
   reader.fail("decoder", fmt::format("\"{}\" is unknown; this program knows \"own-exact\" and \"paper\"", found));
 }
 
-NoiseModel read_noise(const FieldReader& reader) {
+NoiseModel read_noise(const FieldReader& reader, std::int64_t workers) {
   const json& noise = reader.field("noise");
   if (!noise.is_object()) {
     reader.fail("noise", "it must be an object with wire, eta and correlation");
   }
-  return {.wire = reader.text(reader.field(noise, "wire", "noise.wire"), "noise.wire"),
-          .eta = reader.number(reader.field(noise, "eta", "noise.eta"), "noise.eta"),
-          .correlation = reader.number(reader.field(noise, "correlation", "noise.correlation"), "noise.correlation")};
+  NoiseModel model = {
+      .wire = reader.text(reader.field(noise, "wire", "noise.wire"), "noise.wire"),
+      .eta = reader.number(reader.field(noise, "eta", "noise.eta"), "noise.eta"),
+      .correlation = reader.number(reader.field(noise, "correlation", "noise.correlation"), "noise.correlation")};
+  if (const auto found = noise.find("covariance"); found != noise.end()) {
+    model.covariance = reader.matrix(*found, "noise.covariance", workers, workers, "numbers, one a worker");
+  }
+  try {
+    validate(model, workers);
+  } catch (const std::invalid_argument& error) {
+    reader.fail("noise", error.what());
+  }
+  return model;
 }
 
 void read_description(const FieldReader& reader, Code& code) {
@@ -121,8 +151,11 @@ void read_description(const FieldReader& reader, Code& code) {
     reader.fail("seed", "it must be an integer from 0 on");
   }
   code.construction.seed = seed.get<std::uint64_t>();
-  code.noise = read_noise(reader);
+  code.noise = read_noise(reader, code.shape.workers);
   code.predicted_relative_error = reader.number(reader.field("predicted_relative_error"), "predicted_relative_error");
+  if (const json* simulated = reader.find("simulated_relative_error")) {
+    code.simulated_relative_error = reader.number(*simulated, "simulated_relative_error");
+  }
 }
 
 void require_content_hash(const FieldReader& reader, const std::string& actual) {
@@ -161,7 +194,7 @@ PiggybackCode read_piggyback_code(const FieldReader& reader, const RingShape& sh
   code.shape = shape;
   code.d = reader.number(reader.field("d"), "d");
   code.adapts_scale = reader.boolean(reader.field("adapts_scale"), "adapts_scale");
-  code.noise = read_noise(reader);
+  code.noise = read_noise(reader, shape.workers);
   code.predicted_relative_error = reader.number(reader.field("predicted_relative_error"), "predicted_relative_error");
   try {
     validate(code);
@@ -180,7 +213,11 @@ class ObjectText {
   }
   void add(std::string_view name, const json& value) { add(name, value.dump()); }
   void add(const NoiseModel& noise) {
-    add("noise", json{{"wire", noise.wire}, {"eta", noise.eta}, {"correlation", noise.correlation}});
+    json object = {{"wire", noise.wire}, {"eta", noise.eta}, {"correlation", noise.correlation}};
+    if (noise.covariance.size() > 0) {
+      object["covariance"] = rows_of(noise.covariance);
+    }
+    add("noise", object);
   }
   [[nodiscard]] std::string whole() const { return "{\n" + text_ + "\n}\n"; }
 
@@ -196,6 +233,9 @@ void describe(const Code& code, ObjectText& object) {
   object.add("seed", json(code.construction.seed));
   object.add(code.noise);
   object.add("predicted_relative_error", json(code.predicted_relative_error));
+  if (code.simulated_relative_error) {
+    object.add("simulated_relative_error", json(*code.simulated_relative_error));
+  }
   object.add("content_hash", json(content_hash(code)));
   object.add("U", matrices_text(code.encoders));
   object.add("R", matrices_text(code.decoders));

@@ -96,23 +96,27 @@ const json& FieldReader::list(const json& value, const std::string& name, std::i
   return value;
 }
 
+Eigen::MatrixXd FieldReader::matrix(const json& value, const std::string& name, std::int64_t rows, std::int64_t columns,
+                                    std::string_view of_what) const {
+  const json& row_list = list(value, name, rows, "rows");
+  Eigen::MatrixXd matrix(rows, columns);
+  for (std::size_t row = 0; row < row_list.size(); ++row) {
+    const std::string row_name = fmt::format("{}[{}]", name, row);
+    const json& entries = list(row_list[row], row_name, columns, of_what);
+    for (std::size_t column = 0; column < entries.size(); ++column) {
+      matrix(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column)) =
+          number(entries[column], fmt::format("{}[{}]", row_name, column));
+    }
+  }
+  return matrix;
+}
+
 std::vector<Eigen::MatrixXd> FieldReader::matrices(const std::string& name, std::int64_t workers, std::int64_t rows,
                                                    std::int64_t columns) const {
   std::vector<Eigen::MatrixXd> result;
   const json& all = list(field(name), name, workers, "matrices, one a worker");
   for (std::size_t worker = 0; worker < all.size(); ++worker) {
-    const std::string matrix_name = fmt::format("{}[{}]", name, worker);
-    const json& row_list = list(all[worker], matrix_name, rows, "rows");
-    Eigen::MatrixXd matrix(rows, columns);
-    for (std::size_t row = 0; row < row_list.size(); ++row) {
-      const std::string row_name = fmt::format("{}[{}]", matrix_name, row);
-      const json& entries = list(row_list[row], row_name, columns, "numbers, one a chunk");
-      for (std::size_t column = 0; column < entries.size(); ++column) {
-        matrix(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column)) =
-            number(entries[column], fmt::format("{}[{}]", row_name, column));
-      }
-    }
-    result.push_back(std::move(matrix));
+    result.push_back(matrix(all[worker], fmt::format("{}[{}]", name, worker), rows, columns, "numbers, one a chunk"));
   }
   return result;
 }

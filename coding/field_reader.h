@@ -24,6 +24,11 @@ class FieldReader {
   // Each of these throws FileError unless the value is there and what it should be.
 
   [[nodiscard]] const nlohmann::json& field(const std::string& name) const { return field(document_, name, name); }
+  /// A field that may be left out: nullptr where it is.
+  [[nodiscard]] const nlohmann::json* find(const std::string& name) const {
+    const auto found = document_.find(name);
+    return found == document_.end() ? nullptr : &*found;
+  }
   /// @param name  of the field as complaints show it, e.g. "noise.eta"
   [[nodiscard]] const nlohmann::json& field(const nlohmann::json& object, const std::string& key,
                                             const std::string& name) const;
@@ -33,6 +38,10 @@ class FieldReader {
   [[nodiscard]] std::string text(const nlohmann::json& value, const std::string& name) const;
   [[nodiscard]] const nlohmann::json& list(const nlohmann::json& value, const std::string& name, std::int64_t length,
                                            std::string_view of_what) const;
+  /// A matrix, as a list of rows.
+  /// @param of_what  what the numbers of a row are, e.g. "numbers, one a chunk"
+  [[nodiscard]] Eigen::MatrixXd matrix(const nlohmann::json& value, const std::string& name, std::int64_t rows,
+                                       std::int64_t columns, std::string_view of_what) const;
   /// `workers` matrices of rows x columns, as lists of rows.
   [[nodiscard]] std::vector<Eigen::MatrixXd> matrices(const std::string& name, std::int64_t workers, std::int64_t rows,
                                                       std::int64_t columns) const;

@@ -86,6 +86,77 @@ TEST_CASE("a code file round-trips every field and every bit") {
   CHECK(contents(path) == text);
 }
 
+/// With the fields that may be missing.
+Code measured_code() {
+  Code code = awkward_code();
+  code.noise.wire = "i16";
+  code.noise.covariance.resize(3, 3);
+  code.noise.covariance << 1.5, 0.1, -0.2, 0.1, 1.0 / 3, 0.05, -0.2, 0.05, 0.7;
+  code.simulated_relative_error = 1.0 / 7;
+  return code;
+}
+
+TEST_CASE("a measured covariance and a simulated error round-trip, and files without them are as before") {
+  const test::TemporaryFolder folder;
+  const fs::path path = folder / "code.json";
+  write_code_file(measured_code(), path);
+  const Code back = read_shift_code_file(path);
+  CHECK(back.noise.wire == "i16");
+  CHECK(back.noise.covariance == measured_code().noise.covariance);
+  CHECK(back.simulated_relative_error == measured_code().simulated_relative_error);
+  CHECK(hash(back) == hash(awkward_code()));  // neither changes a result
+
+  write_code_file(awkward_code(), path);
+  CHECK(ordered_json::parse(contents(path)).at("content_hash") == "7001bc158bb9d9e3");  // of the program that had none of these
+  CHECK(read_shift_code_file(path).noise.covariance.size() == 0);
+  CHECK_FALSE(read_shift_code_file(path).simulated_relative_error.has_value());
+}
+
+TEST_CASE("a bad covariance is refused with its place, and an edit of it is found") {
+  const test::TemporaryFolder folder;
+  const fs::path path = folder / "code.json";
+  write_code_file(measured_code(), path);
+  const ordered_json good = ordered_json::parse(contents(path));
+  const auto complaint_of = [&](const std::function<void(ordered_json&)>& damage) -> std::string {
+    ordered_json document = good;
+    damage(document);
+    put(path, document.dump());
+    try {
+      static_cast<void>(read_shift_code_file(path));
+    } catch (const FileError& error) {
+      return error.what();
+    }
+    return "no complaint";
+  };
+  struct Damage {
+    std::function<void(ordered_json&)> apply;
+    const char* expected;
+  };
+  for (const Damage& damage : std::vector<Damage>{
+           {[](auto& d) { d["noise"]["covariance"] = 1; }, "field noise.covariance: it must be a list of 3 rows"},
+           {[](auto& d) { d["noise"]["covariance"].erase(2); }, "field noise.covariance: it must be a list of 3 rows"},
+           {[](auto& d) { d["noise"]["covariance"][1].erase(2); },
+            "field noise.covariance[1]: it must be a list of 3 numbers, one a worker, but has 2"},
+           {[](auto& d) { d["noise"]["covariance"][1][2] = nullptr; },
+            "field noise.covariance[1][2]: it must be a finite number"},
+           {[](auto& d) { d["noise"]["covariance"][1][2] = 0.06; },
+            "field noise: the covariance is not symmetric: between workers 1 and 2 it says both 0.06 and 0.05"},
+           {[](auto& d) { d["noise"]["covariance"][1][1] = -1; },
+            "field noise: the covariance is not positive definite"},
+           {[](auto& d) { d["noise"]["covariance"][1][1] = 0.4; }, "field content_hash: "},
+           {[](auto& d) { d["noise"].erase("covariance"); }, "field content_hash: "},
+           {[](auto& d) { d["noise"]["wire"] = "f8"; }, "field noise: wire \"f8\" is unknown"},
+           {[](auto& d) { d["simulated_relative_error"] = "x"; },
+            "field simulated_relative_error: it must be a finite"},
+           {[](auto& d) { d["simulated_relative_error"] = 0.1; }, "field content_hash: "},
+           {[](auto& d) { d.erase("simulated_relative_error"); }, "field content_hash: "},
+       }) {
+    const std::string text = complaint_of(damage.apply);
+    CAPTURE(text);
+    CHECK(text.find(damage.expected) != std::string::npos);
+  }
+}
+
 TEST_CASE("the paper's decoder and a single worker round-trip too") {
   const test::TemporaryFolder folder;
   for (const Code& code :
