@@ -3,6 +3,7 @@
 #include "coding/covariance.h"
 #include "coding/decoding.h"
 #include "coding/received.h"
+#include "coding/wire.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,10 +14,16 @@ namespace {
 
 Eigen::MatrixXd to_float(const Eigen::MatrixXd& matrix) { return matrix.cast<float>().cast<double>(); }
 
-Matrices<double> to_wire(const Matrices<double>& encoders) {
+/// U or R as the executors of that wire have it: float32, but for integer words, which are encoded and decoded in
+/// double.
+Eigen::MatrixXd to_wire(const CandidateContext& context, const Eigen::MatrixXd& matrix) {
+  return find_wire(context.noise.wire).is_integer() ? matrix : to_float(matrix);
+}
+
+Matrices<double> to_wire(const CandidateContext& context, const Matrices<double>& encoders) {
   Matrices<double> rounded;
   for (const Eigen::MatrixXd& encoder : encoders) {
-    rounded.push_back(to_float(encoder));
+    rounded.push_back(to_wire(context, encoder));
   }
   return rounded;
 }
@@ -48,7 +55,7 @@ bool all_finite(const Matrices<double>& matrices) {
 }  // namespace
 
 double candidate_error(const CandidateContext& context, const Matrices<double>& encoders, bool symmetric) {
-  const Matrices<double> rounded = to_wire(encoders);
+  const Matrices<double> rounded = to_wire(context, encoders);
   if (!all_finite(rounded)) {
     return std::numeric_limits<double>::infinity();
   }
@@ -66,7 +73,7 @@ Code make_candidate(const CandidateContext& context, const Matrices<double>& enc
   code.decoder = context.decoder;
   code.first_kept_round = context.first_kept_round;
   code.noise = context.noise;
-  code.encoders = to_wire(encoders);
+  code.encoders = to_wire(context, encoders);
   const NoiseSources sources = noise_sources(code.encoders, context.noise, context.entry);
   const Eigen::MatrixXd covariance = worker_covariance(context.noise, context.shape.workers);
   for (std::int64_t worker = 0; worker < context.shape.workers; ++worker) {
@@ -74,7 +81,8 @@ Code make_candidate(const CandidateContext& context, const Matrices<double>& enc
     const Eigen::VectorXd size = signal_variance<double>(decoded.received, covariance).cwiseSqrt();
     // What contributes less than one rounding of a value is dropped: it costs a multiplication and gains nothing.
     const Eigen::MatrixXd contribution = size.asDiagonal() * decoded.best.decoder.cwiseAbs();
-    code.decoders.push_back(to_float((contribution.array() < context.noise.eta).select(0, decoded.best.decoder)));
+    code.decoders.push_back(
+        to_wire(context, (contribution.array() < context.noise.eta).select(0, decoded.best.decoder)));
   }
   return code;
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <nlopt.hpp>
+#include <random>
 #include <span>
 
 namespace cerar {

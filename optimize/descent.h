@@ -13,8 +13,8 @@ struct DescentOptions {
   double stacked_kappa = 0;  ///< bound of max_i kappa_2(M_i); 0: none
   double window_kappa = 0;   ///< bound of max_i kappa_2(U_i); 0: none
   int most_evaluations = 2000;
-  double tolerance = 1e-7;          ///< of the logarithm of the squared error, where the solver stops
-  int kicks = 0;  ///< how often it goes on from a random point nearby where it would end: saddles are many
+  double tolerance = 1e-7;  ///< of the logarithm of the squared error, where the solver stops
+  int kicks = 0;            ///< how often it goes on from a random point nearby where it would end: saddles are many
   std::function<bool()> stop = {};  ///< asked before every evaluation; the best so far is kept
 };
 

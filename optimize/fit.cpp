@@ -3,6 +3,8 @@
 #include "coding/conditioning.h"
 #include "coding/covariance.h"
 #include "coding/prediction.h"
+#include "coding/simulation.h"
+#include "coding/wire.h"
 #include "optimize/ansatz.h"
 #include "optimize/candidate.h"
 #include "optimize/descent.h"
@@ -11,7 +13,6 @@
 #include "optimize/search.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -185,9 +186,10 @@ class Fit {
 
  private:
   [[nodiscard]] NoiseModel noise() const {
-    return {problem_.wire, problem_.eta.value_or(wire_eta(problem_.wire)), problem_.correlation, problem_.covariance};
+    return {problem_.wire, problem_.eta.value_or(wire_eta(problem_.wire, problem_.shape.workers)), problem_.correlation,
+            problem_.covariance};
   }
-  [[nodiscard]] NoiseEntry entry() const { return problem_.noise_entry.value_or(NoiseEntry::operations); }
+  [[nodiscard]] NoiseEntry entry() const { return problem_.noise_entry.value_or(noise_entry_of(problem_.wire)); }
 
   [[nodiscard]] bool descends(const Scanned& scanned) const {
     return options_.descend && problem_.decoder == Decoder::own_exact && scanned.family.ansatz != nullptr &&
@@ -514,6 +516,7 @@ class Fit {
     for (const FitStart& start : result_.starts) {
       result_.evaluations += start.evaluations;
     }
+    result_.code.simulated_relative_error = simulate_mean(result_.code);
     result_.seconds = watch_.seconds();
   }
 
@@ -530,22 +533,6 @@ class Fit {
 };
 
 }  // namespace
-
-const std::vector<std::string_view>& wire_names() {
-  static const std::vector<std::string_view> names = {"f32"};
-  return names;
-}
-
-double wire_eta(std::string_view wire) {
-  if (wire != "f32") {
-    throw std::invalid_argument(
-        fmt::format("wire \"{}\" is unknown; the known ones are {}", wire, fmt::join(wire_names(), ", ")));
-  }
-  // A float of mantissa m in [1, 2) has an ulp of 2^-23 / m of its size, and rounding errs by ulp / sqrt(12) rms. Over
-  // mantissas distributed as 1 / m, the mean square relative error is 2^-46 / 12 * E[m^-2] = 2^-46 / 12 * (3 / 8) /
-  // ln 2.
-  return 0x1p-23 / std::sqrt(32 * std::log(2.0));
-}
 
 FitResult fit(const FitProblem& problem, const FitOptions& options) {
   check(problem, options);

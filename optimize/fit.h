@@ -9,7 +9,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace cerar {
@@ -22,7 +21,7 @@ struct FitProblem {
   OwnBlock own_block = OwnBlock::exact;  ///< what counts as error; `included` is the paper's Phi
   /// f; nothing: 1, the full window, for `overlapped`, and N - 1, the paper's c vectors, for the others.
   std::optional<std::int64_t> first_kept_round = {};
-  std::string wire = "f32";                    ///< one of wire_names()
+  std::string wire = "f32";                    ///< one of wire_names() (coding/wire.h)
   std::optional<double> eta = {};              ///< instead of the wire's
   std::optional<NoiseEntry> noise_entry = {};  ///< instead of the wire's
   double correlation = 0;                      ///< rho in [0, 1) between the workers' gradients
@@ -73,17 +72,12 @@ struct FitResult {
   std::size_t best_start = 0;
 };
 
-[[nodiscard]] const std::vector<std::string_view>& wire_names();
-
-/// eta: the rms relative error of rounding one result to the wire's scalar (docs/theory.md, "Error and noise model").
-/// @throws std::invalid_argument listing the known names
-[[nodiscard]] double wire_eta(std::string_view wire);
-
 /// Finds the code of a construction with the least predicted relative error on that wire (docs/theory.md, "Fitting"):
 /// R is eliminated by least squares; the parameters of the closed form (delta, eps or tau) are scanned; then U descends
 /// along the gradient from there and from random points round it. What is returned has been rounded as the wire rounds
-/// it, and entries of R too small to matter are zero, so that no executor multiplies by them. Deterministic for equal
-/// arguments, whatever the number of threads, unless it is interrupted.
+/// it, and entries of R too small to matter are zero, so that no executor multiplies by them; it carries its predicted
+/// error and that of simulations in the wire's arithmetic. Deterministic for equal arguments, whatever the number of
+/// threads, unless it is interrupted.
 /// @throws std::invalid_argument with a sentence for every argument that is out of its range, or bounds that cannot be
 /// met
 [[nodiscard]] FitResult fit(const FitProblem& problem, const FitOptions& options = {});

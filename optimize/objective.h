@@ -101,6 +101,14 @@ class Objective {
                                 std::int64_t terms) const;
   void add_variance_gradient(const Matrices<Scalar>& encoders, std::int64_t from, std::int64_t round,
                              std::int64_t terms, const Scalar& weight, Matrices<Scalar>& gradient) const;
+  /// What the step of integer words follows: the largest variance of an encoding, smoothed as a p-norm with p = 32, and
+  /// its derivative by every one of them.
+  struct LargestEncoding {
+    Scalar value = 0;
+    Matrix<Scalar> derivative;
+  };
+  [[nodiscard]] LargestEncoding largest_encoding(const Matrices<Scalar>& encoders) const;
+
   [[nodiscard]] Sources no_sources() const;
   [[nodiscard]] Sources variances(const Matrices<Scalar>& encoders) const;
   void add_source_gradient(const Matrices<Scalar>& encoders, const Sources& variances, const Sources& weights,
@@ -168,6 +176,34 @@ typename Objective<Scalar>::Sources Objective<Scalar>::no_sources() const {
   return {none, none, none};
 }
 
+template <class Scalar>
+typename Objective<Scalar>::LargestEncoding Objective<Scalar>::largest_encoding(
+    const Matrices<Scalar>& encoders) const {
+  using std::pow;
+  constexpr int p = 32;
+  LargestEncoding largest{Scalar(0), no_sources().encoding};
+  Matrix<Scalar>& sizes = largest.derivative;
+  for (Eigen::Index i = 0; i < sizes.rows(); ++i) {
+    for (std::int64_t t = 1; t <= model_.shape.rounds(); ++t) {
+      sizes(i, t - 1) = variance(encoders, i, t, 1);
+    }
+  }
+  const Scalar most = sizes.maxCoeff();
+  if (!(most > Scalar(0))) {
+    return largest;
+  }
+  Scalar sum(0);
+  for (Scalar& size : sizes.reshaped()) {
+    size /= most;
+    sum += pow(size, p);
+  }
+  largest.value = most * pow(sum, Scalar(1) / Scalar(p));
+  for (Scalar& size : sizes.reshaped()) {
+    size = pow(size, p - 1) * pow(sum, Scalar(1) / Scalar(p) - Scalar(1));
+  }
+  return largest;
+}
+
 // The same as noise_sources (coding/noise.cpp), whose comments say why.
 template <class Scalar>
 typename Objective<Scalar>::Sources Objective<Scalar>::variances(const Matrices<Scalar>& encoders) const {
@@ -176,6 +212,15 @@ typename Objective<Scalar>::Sources Objective<Scalar>::variances(const Matrices<
     return sources;
   }
   const std::int64_t workers = model_.shape.workers;
+  if (model_.entry == NoiseEntry::quantised) {
+    for (Eigen::Index i = 0; i < sources.encoding.rows(); ++i) {
+      for (std::int64_t t = 1; t <= model_.shape.rounds(); ++t) {
+        sources.encoding(i, t - 1) = variance(encoders, i, t, 1) > Scalar(0) ? Scalar(1) : Scalar(0);
+      }
+    }
+    sources.encoding *= eta_squared_ * largest_encoding(encoders).value;
+    return sources;
+  }
   for (Eigen::Index i = 0; i < sources.adding.rows(); ++i) {
     for (std::int64_t t = 1; t <= model_.shape.rounds(); ++t) {
       const Scalar sent = variance(encoders, i, t, workers);
@@ -200,6 +245,17 @@ template <class Scalar>
 void Objective<Scalar>::add_source_gradient(const Matrices<Scalar>& encoders, const Sources& variances,
                                             const Sources& weights, Matrices<Scalar>& gradient) const {
   const std::int64_t workers = model_.shape.workers;
+  if (model_.entry == NoiseEntry::quantised) {
+    const Scalar weight =
+        eta_squared_ * (variances.encoding.array() > Scalar(0)).select(weights.encoding, Scalar(0)).sum();
+    const LargestEncoding largest = largest_encoding(encoders);
+    for (Eigen::Index i = 0; i < weights.encoding.rows(); ++i) {
+      for (std::int64_t t = 1; t <= model_.shape.rounds(); ++t) {
+        add_variance_gradient(encoders, i, t, 1, Scalar(weight * largest.derivative(i, t - 1)), gradient);
+      }
+    }
+    return;
+  }
   for (Eigen::Index i = 0; i < weights.adding.rows(); ++i) {
     for (std::int64_t t = 1; t <= model_.shape.rounds(); ++t) {
       const auto weight_of = [&](const Matrix<Scalar>& weight, const Matrix<Scalar>& variance) {
@@ -288,8 +344,8 @@ typename Objective<Scalar>::Evaluation Objective<Scalar>::evaluate(const Matrice
         worker, [&](auto column, auto w, auto t) { alone(column) += variance.encoding(w, t - 1); },
         [&](auto column, auto source, auto w, auto t) { from(column) += (variance.*source)(w, t - 1); });
     // White noise, and the rounding of decoding's products.
-    const Scalar white =
-        Scalar(model_.white * model_.white) + (model_.entry == NoiseEntry::hops ? Scalar(0) : eta_squared_);
+    const bool rounds_products = model_.entry == NoiseEntry::operations || model_.entry == NoiseEntry::kept;
+    const Scalar white = Scalar(model_.white * model_.white) + (rounds_products ? eta_squared_ : Scalar(0));
     if (white > Scalar(0)) {
       alone += white * signal_variance<Scalar>(m, covariance_);
     }
