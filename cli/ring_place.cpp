@@ -47,6 +47,7 @@ RingCode read_code_for(const std::string& file, std::int64_t workers) {
     throw Error(fmt::format("{} is a code for {} workers and this job has {}; fit one with 'cerar fit --workers {}'",
                             file, shape_of(code).workers, workers, workers));
   }
+  require_ring_for_wire(code);
   return code;
 }
 

@@ -19,8 +19,9 @@ struct RingPlace {
 /// @throws Error if the environment's ranks are incomplete or contradict `workers`
 [[nodiscard]] RingPlace ring_place(std::optional<std::int64_t> workers);
 
-/// Reads a code file and requires it to be for `workers` workers, before any of them is started.
-/// @throws FileError, or Error with both numbers
+/// Reads a code file and requires it to be for `workers` workers and for words that a ring sends, before any worker is
+/// started.
+/// @throws FileError, or Error with both numbers, or std::invalid_argument naming the words
 [[nodiscard]] RingCode read_code_for(const std::string& file, std::int64_t workers);
 
 /// @throws Error saying how to make one, if `algorithm` needs a code of its kind and `code` is none or another

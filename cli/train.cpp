@@ -4,6 +4,7 @@
 #include "cli/ring_place.h"
 #include "cli/train_console.h"
 #include "coding/atomic_file.h"
+#include "coding/covariance.h"
 #include "collective/communicator.h"
 #include "experiments/shard.h"
 #include "experiments/train_file.h"
@@ -34,6 +35,7 @@ struct Arguments {
   std::string optimizer = "sgd";
   std::string data_directory = default_fashion_mnist_directory;
   std::string json_file;
+  std::string covariance_file;
 };
 
 std::atomic<bool> stop_requested = false;
@@ -89,6 +91,7 @@ void complete(Arguments& arguments, CommunicatorOptions& ring) {
   }
   train.seed = static_cast<std::uint64_t>(arguments.seed);
   train.code_file = arguments.code_file;
+  train.measure_covariance = !arguments.covariance_file.empty();
   train.version = CERAR_VERSION;
   train.stop_requested = [] { return stop_requested.load(); };
   validate(train);
@@ -119,6 +122,14 @@ void train_as_rank(const Arguments& arguments, const CommunicatorOptions& ring, 
   if (file) {
     fmt::print("records: {}\n", arguments.json_file);
   }
+  if (arguments.train.measure_covariance) {
+    if (communicator.rank() == 0) {
+      write_covariance(result.covariance, arguments.covariance_file);
+      fmt::print("covariance of the workers' gradients: {}, mean correlation {:.3g}\n", arguments.covariance_file,
+                 mean_correlation(result.covariance));
+    }
+    communicator.barrier();  // who leaves an interrupted run takes rank 0 down with it
+  }
   if (result.summary.interrupted) {
     throw ExitStatus{interrupted_status};
   }
@@ -131,8 +142,10 @@ void run(Arguments& arguments) {
   RingPlace place = ring_place(arguments.workers);
   CommunicatorOptions& ring = place.options;
   complete(arguments, ring);
-  if (!arguments.json_file.empty() && ring.rank == 0) {
-    require_writable(arguments.json_file);
+  for (const std::string& file : {arguments.json_file, arguments.covariance_file}) {
+    if (!file.empty() && ring.rank == 0) {
+      require_writable(file);
+    }
   }
   {
     const FashionMnist data = read_fashion_mnist(arguments.data_directory);
@@ -177,6 +190,9 @@ void add_train(CLI::App& app) {
   command->add_option("--data", arguments->data_directory, "Folder of the four Fashion-MNIST files")
       ->capture_default_str();
   command->add_option("--json", arguments->json_file, "Write the records to this file, as JSON Lines");
+  command->add_option("--dump-covariance", arguments->covariance_file,
+                      "Write the covariance between the workers' gradients, in the steps where errors are measured, to "
+                      "this file: N lines of N numbers, for cerar fit --covariance");
   command->footer(
       "The network is 784-256-10 with 203,530 parameters. Every worker starts from the same parameters and trains on "
       "its\n"

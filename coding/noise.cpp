@@ -24,8 +24,10 @@ class SumVariance {
     }
   }
 
-  /// The largest variance of any encoding, delta_{w,t}.
-  [[nodiscard]] double largest_encoding() const { return (covariance_.diagonal().asDiagonal() * squares_).maxCoeff(); }
+  /// The largest variance of any encoding, delta_{w,t}; 0 where a lone worker has no rounds.
+  [[nodiscard]] double largest_encoding() const {
+    return squares_.size() == 0 ? 0 : (covariance_.diagonal().asDiagonal() * squares_).maxCoeff();
+  }
 
   /// Of sum_{k=0}^{terms-1} delta_{from-k, round-k}, as far as the rounds go back.
   [[nodiscard]] double operator()(std::int64_t from, std::int64_t round, std::int64_t terms) const {

@@ -40,6 +40,7 @@ void validate(const CommunicatorOptions& options) {
   }
   if (options.code) {
     validate(*options.code);
+    require_ring_for_wire(*options.code);
     const std::int64_t workers = shape_of(*options.code).workers;
     if (workers != options.size) {
       throw std::invalid_argument(
@@ -91,6 +92,15 @@ Algorithm algorithm_from_name(std::string_view name) {
 
 Algorithm algorithm_of(const RingCode& code) noexcept {
   return std::holds_alternative<Code>(code) ? Algorithm::coded : Algorithm::piggyback;
+}
+
+void require_ring_for_wire(const RingCode& code) {
+  const auto* shift = std::get_if<Code>(&code);
+  if (shift != nullptr && shift->noise.wire != "f32") {
+    throw std::invalid_argument(
+        fmt::format("the code is for {} words and the coded ring sends float32 words only; fit one with --wire f32",
+                    shift->noise.wire));
+  }
 }
 
 class Communicator::Impl {

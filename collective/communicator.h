@@ -32,6 +32,10 @@ enum class Algorithm {
 /// The algorithm that runs a code of this kind.
 [[nodiscard]] Algorithm algorithm_of(const RingCode& code) noexcept;
 
+/// Codes can be fitted for wires that no ring runs yet.
+/// @throws std::invalid_argument saying so unless this ring sends the words that the code is for
+void require_ring_for_wire(const RingCode& code);
+
 /// @throws std::invalid_argument listing the known names
 [[nodiscard]] Algorithm algorithm_from_name(std::string_view name);
 

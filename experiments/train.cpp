@@ -67,7 +67,8 @@ class Trainer {
       stop = train_step(++summary_.steps);
     }
     finish();
-    return {std::move(summary_), std::move(parameters_)};
+    return {std::move(summary_), std::move(parameters_),
+            options_.measure_covariance ? diagnostics_.covariance().scaled() : Eigen::MatrixXd()};
   }
 
  private:
@@ -235,6 +236,11 @@ void validate(const TrainOptions& options) {
   if (options.report_error_every < 0) {
     throw std::invalid_argument(fmt::format("report-error-every is {}, expected a number of steps, or 0 for never",
                                             options.report_error_every));
+  }
+  if (options.measure_covariance && options.report_error_every == 0) {
+    throw std::invalid_argument(
+        "report-error-every is 0, so that no gradients are measured and their covariance can't be told; take at least "
+        "1");
   }
   if (options.learning_rate && !(*options.learning_rate > 0 && std::isfinite(*options.learning_rate))) {
     throw std::invalid_argument(fmt::format("learning rate is {}, expected a number above 0", *options.learning_rate));

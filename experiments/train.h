@@ -6,6 +6,8 @@
 #include "experiments/optimizer.h"
 #include "experiments/train_records.h"
 
+#include <Eigen/Core>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -27,8 +29,9 @@ struct TrainOptions {
   /// every 10 steps.
   std::int64_t report_error_every = 10;
   MlpShape network;
-  std::string code_file;  ///< for the header record; the code itself is the communicator's
-  std::string version;    ///< for the header record
+  bool measure_covariance = false;  ///< TrainResult::covariance is wanted; needs errors to be measured
+  std::string code_file;            ///< for the header record; the code itself is the communicator's
+  std::string version;              ///< for the header record
   /// Asked every few steps on every rank; true on any of them ends the run after that step, on all at the same.
   std::function<bool()> stop_requested;
 };
@@ -40,6 +43,9 @@ void validate(const TrainOptions& options);
 struct TrainResult {
   TrainSummary summary;           ///< the same on every rank but for the times and bytes, which are the rank's own
   std::vector<float> parameters;  ///< this rank's replica
+  /// Covariance between the workers' gradients in the measured steps, see GradientCovariance; the same on every rank.
+  /// Empty unless asked for.
+  Eigen::MatrixXd covariance;
 };
 
 /// Data-parallel training: every rank starts from the same parameters, draws batches from its own shard, sums the

@@ -9,7 +9,7 @@
 namespace cerar {
 
 TrainDiagnostics::TrainDiagnostics(Communicator& communicator, std::vector<std::int64_t> tensor_lengths)
-    : communicator_(communicator), tensor_lengths_(std::move(tensor_lengths)) {}
+    : communicator_(communicator), tensor_lengths_(std::move(tensor_lengths)), covariance_(communicator.size()) {}
 
 std::span<const float> TrainDiagnostics::gather(std::span<const float> mine) {
   gathered_.resize(mine.size() * static_cast<std::size_t>(communicator_.size()));
@@ -22,7 +22,9 @@ void TrainDiagnostics::remember_gradient(std::span<const float> gradient) {
 }
 
 void TrainDiagnostics::measure_gradient(std::span<const float> reduced) {
-  const GradientError error = gradient_error(reduced, gather(gradient_), tensor_lengths_);
+  const std::span<const float> gradients = gather(gradient_);
+  covariance_.add(gradients);
+  const GradientError error = gradient_error(reduced, gradients, tensor_lengths_);
   facts_.gradient_error = error.total;
   facts_.gradient_error_worst_layer = error.worst_tensor;
 }

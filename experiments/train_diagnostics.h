@@ -1,6 +1,7 @@
 #pragma once
 
 #include "collective/communicator.h"
+#include "experiments/gradient_covariance.h"
 
 #include <cstdint>
 #include <optional>
@@ -28,13 +29,16 @@ class TrainDiagnostics {
   /// Copies this rank's gradient before the all-reduce overwrites it.
   void remember_gradient(std::span<const float> gradient);
 
-  /// Compares the all-reduce's result with the true sum of what was remembered.
+  /// Compares the all-reduce's result with the true sum of what was remembered, and adds that to the covariance.
   void measure_gradient(std::span<const float> reduced);
 
   void measure_replicas(std::span<const float> parameters);
 
   /// Ends a step: mean loss, largest errors (where measured since the last call), and whether anyone wants to stop.
   SharedFacts exchange(double loss, bool stop);
+
+  /// Of all gradients measured so far; the same on every rank.
+  [[nodiscard]] const GradientCovariance& covariance() const noexcept { return covariance_; }
 
  private:
   std::span<const float> gather(std::span<const float> mine);
@@ -43,6 +47,7 @@ class TrainDiagnostics {
   std::vector<std::int64_t> tensor_lengths_;
   std::vector<float> gradient_;
   std::vector<float> gathered_;
+  GradientCovariance covariance_;
   SharedFacts facts_;  // of this rank, not yet exchanged
 };
 

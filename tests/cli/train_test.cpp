@@ -1,6 +1,10 @@
 // The program itself, `cerar train`, with real worker processes on a small data set of the same format.
 #include "../experiments/small_data.h"
 #include "../program.h"
+#include "coding/code_file.h"
+#include "coding/covariance.h"
+#include "collective/communicator.h"
+#include "experiments/gradient_covariance.h"
 #include "experiments/pixel_scale.h"
 #include "experiments/shard.h"
 #include "experiments/train_file.h"
@@ -9,6 +13,7 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <stdexcept>
 #include <string>
 using namespace cerar;
 using cerar::testing::contains;
@@ -127,6 +132,34 @@ TEST_CASE("a code makes the ring coded, and compare sets the runs side by side")
   CHECK(bench.program("compare exact.jsonl missing.jsonl").status != 0);
 }
 
+TEST_CASE("four workers write the covariance of their gradients, as one process would compute it") {
+  const Bench bench;
+  const Outcome outcome = bench.train("--workers 4 --steps 1 --batch 32 --seed 4 --dump-covariance c.csv");
+  INFO(outcome.err);
+  REQUIRE(outcome.status == 0);
+  const Eigen::MatrixXd measured = read_covariance(bench.folder / "c.csv", 4);
+  CHECK(contains(outcome.out, fmt::format("c.csv, mean correlation {:.3g}", mean_correlation(measured))));
+
+  const MlpShape shape;
+  std::vector<float> parameters(static_cast<std::size_t>(shape.parameters()));
+  initialise(shape, 4, parameters);
+  Mlp<float> network(shape);
+  const PixelScale scale(bench.data.training);
+  Mlp<float>::Batch images;
+  std::vector<std::uint8_t> classes;
+  std::vector<float> all;
+  std::vector<float> gradient(parameters.size());
+  for (std::int64_t rank = 0; rank < 4; ++rank) {
+    Shard shard(bench.data.training, rank, 4, 32, 4);
+    shard.next(scale, images, classes);
+    network.loss_and_gradient(parameters, images, classes, gradient);
+    all.insert(all.end(), gradient.begin(), gradient.end());
+  }
+  GradientCovariance expected(4);
+  expected.add(all);
+  CHECK(measured.isApprox(expected.scaled(), 1e-4));
+}
+
 TEST_CASE("bad input ends with a sentence before any worker starts") {
   const Bench bench;
   const auto refused = [&](const std::string& arguments, const std::string& part) {
@@ -152,7 +185,31 @@ TEST_CASE("bad input ends with a sentence before any worker starts") {
   CHECK(contains(no_data.err, "dataset-fashion-mnist"));
   REQUIRE(bench.program("fit --workers 3 --chunks 9 -o three.json").status == 0);
   refused("--workers 2 --code three.json", "three.json is a code for 3 workers and this job has 2");
+  refused("--workers 2 --dump-covariance none/c.csv", "cannot be written");
+  refused("--workers 2 --report-error-every 0 --dump-covariance c.csv", "covariance can't be told");
   CHECK_FALSE(std::filesystem::exists((bench.folder / "run.jsonl")));
+  CHECK_FALSE(std::filesystem::exists((bench.folder / "c.csv")));
+}
+
+TEST_CASE("codes for words that the coded ring does not send are refused before any worker starts") {
+  const Bench bench;
+  const Folder& folder = bench.folder;
+  REQUIRE(bench.program("fit --workers 2 --chunks 4 -o code.json").status == 0);
+  Code code = read_shift_code_file(folder / "code.json");
+  code.noise.wire = "i16";
+  write_code_file(code, folder / "code.json");
+  for (const std::string command : {"train --data . --workers 2 --code code.json",
+                                    "bench --workers 2 --sizes 4K --iterations 1 --code code.json"}) {
+    const Outcome outcome = bench.program(command);
+    CHECK_MESSAGE(outcome.status != 0, command);
+    CHECK_MESSAGE(contains(outcome.err, "the code is for i16 words and the coded ring sends float32 words only"),
+                  command, ": ", outcome.err);
+    CHECK_MESSAGE(!contains(outcome.err, "worker 1"), command, ": ", outcome.err);
+  }
+  CommunicatorOptions options;
+  options.size = 2;
+  options.code = code;
+  CHECK_THROWS_WITH_AS(Communicator{options}, doctest::Contains("fit one with --wire f32"), std::invalid_argument);
 }
 
 TEST_CASE("options that differ between ranks are named") {

@@ -92,7 +92,7 @@ TEST_CASE("the peak of what is encoded is about kEncodingPeak times its rms") {
     const auto encoders = cyclic_encoders<double>(shape, 1e-3);
     double square = 0;  // the largest mean square of any encoding
     double peaks = 0;
-    for (const std::uint64_t seed : {31, 32, 33, 34, 35}) {
+    for (const std::uint64_t seed : {31U, 32U, 33U, 34U, 35U}) {
       const auto gradients = random_gradients<double>(shape, 240'000 / shape.chunks, 0, seed);
       double peak = 0;
       for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -168,7 +168,7 @@ TEST_CASE("integer words: the order in which workers add does not matter, to the
       const auto gradients = random_gradients<float>(shape, 200, 0, 25);
       const Matrices<double> results = wire_all_reduce(code, gradients);
       for (std::int64_t worker = 0; worker < shape.workers; ++worker) {
-        for (const std::uint64_t seed : {26, 27}) {
+        for (const std::uint64_t seed : {26U, 27U}) {
           CAPTURE(seed);
           CHECK(results[static_cast<std::size_t>(worker)] == directly(code, gradients, worker, seed));
         }
@@ -254,6 +254,32 @@ TEST_CASE("U and R are rounded to float32 for floating-point words only") {
   }
 }
 
+TEST_CASE("on an i32 wire, rounding U and R to float32 would cost more than the wire does") {
+  const Code code = cyclic_code("i32", {4, 8});
+  Code rounded = code;
+  rounded.noise.wire = "f32";
+  rounded = rounded_to_wire(rounded);
+  rounded.noise.wire = "i32";
+  const double exact = predict_error(code).relative;
+  const double with_floats = predict_error(rounded).relative;
+  MESSAGE(fmt::format("(4, 8) on i32: {:.3g}, with U and R in float32 {:.3g}", exact, with_floats));
+  CHECK(with_floats > 2 * exact);
+}
+
+TEST_CASE("a lone worker and a pair have their sum on every wire") {
+  for (const std::string_view wire : wire_names()) {
+    for (const RingShape shape : {RingShape{1, 1}, {1, 3}, {2, 2}, {2, 5}}) {
+      CAPTURE(wire);
+      Matrices<double> encoders(static_cast<std::size_t>(shape.workers),
+                                Eigen::MatrixXd::Identity(shape.rounds(), shape.chunks));
+      const Code code = code_for(std::string(wire), shape, 1, encoders);
+      const double expected = shape.workers == 1 ? 0 : wire_eta(wire, shape.workers);
+      CHECK(predict_error(code).relative <= 3 * expected);
+      CHECK(simulate(rounded_to_wire(code), 100, 33).relative <= 3 * expected);
+    }
+  }
+}
+
 TEST_CASE("an unknown wire is refused with the names of the others") {
   CHECK_THROWS_WITH_AS(static_cast<void>(wire_eta("f8", 4)),
                        "wire \"f8\" is unknown; the known ones are f32, f16, bf16, i16, i32", std::invalid_argument);
@@ -265,7 +291,7 @@ TEST_CASE("an unknown wire is refused with the names of the others") {
 TEST_CASE("the mean over seeds is that of single simulations") {
   const Code code = cyclic_code("f32", {4, 8});
   double sum = 0;
-  for (const std::uint64_t seed : {5, 6, 7}) {
+  for (const std::uint64_t seed : {5U, 6U, 7U}) {
     for (const double worker : simulate(code, 126, seed).workers) {
       sum += worker / 12;
     }
