@@ -107,7 +107,8 @@ TEST_CASE("a measured covariance and a simulated error round-trip, and files wit
   CHECK(hash(back) == hash(awkward_code()));  // neither changes a result
 
   write_code_file(awkward_code(), path);
-  CHECK(ordered_json::parse(contents(path)).at("content_hash") == "7001bc158bb9d9e3");  // of the program that had none of these
+  CHECK(ordered_json::parse(contents(path)).at("content_hash") ==
+        "7001bc158bb9d9e3");  // of the program that had none of these
   CHECK(read_shift_code_file(path).noise.covariance.size() == 0);
   CHECK_FALSE(read_shift_code_file(path).simulated_relative_error.has_value());
 }

@@ -20,7 +20,7 @@ TEST_CASE("codes made elsewhere: their stated predictions come out to six digits
     test::ReferenceCode reference = test::read_reference_code(name);
     reference.code.noise.eta = 1e-7;
     const NoiseEntry entry = name.starts_with("overlapped") ? NoiseEntry::hops : NoiseEntry::kept;
-    CHECK(predict_error(reference.code, entry).relative == doctest::Approx(reference.predicted).epsilon(1e-6));
+    CHECK(predict_error(reference.code, entry).relative == doctest::Approx(reference.predicted).epsilon(1e-6).scale(0));
   }
 }
 
@@ -35,8 +35,8 @@ TEST_CASE("codes made elsewhere: their stated float32 errors, and our own predic
                         100 * (predicted / simulated - 1)));
     // The program that made them multiplied and added in one rounding; with cyclic_8_16, whose encodings are sums of 16
     // products, our two roundings cost 4 % more. The others are within 5 %.
-    CHECK(simulated == doctest::Approx(reference.simulated).epsilon(name == "cyclic_8_16" ? 0.08 : 0.05));
-    CHECK(predicted == doctest::Approx(simulated).epsilon(0.15));
+    CHECK(simulated == doctest::Approx(reference.simulated).epsilon(name == "cyclic_8_16" ? 0.08 : 0.05).scale(0));
+    CHECK(predicted == doctest::Approx(simulated).epsilon(0.15).scale(0));
   }
 }
 
@@ -83,7 +83,10 @@ TEST_CASE("in float32, the noise predicted by chunk is the distance from result_
     const Eigen::MatrixXd off = results[static_cast<std::size_t>(i)].cast<double>() - all * result_map(rounded, i);
     for (Eigen::Index chunk = 0; chunk < 12; ++chunk) {
       const double measured = off.col(chunk).norm() / std::sqrt(static_cast<double>(values));
-      CHECK(measured == doctest::Approx(prediction.workers[static_cast<std::size_t>(i)].noise(chunk)).epsilon(0.15));
+      // The head's chunks are plain sums of a few values; for them the model is up to a quarter too high.
+      const double tolerance = chunk < code.shape.workers ? 0.3 : 0.15;
+      const double predicted = prediction.workers[static_cast<std::size_t>(i)].noise(chunk);
+      CHECK(measured == doctest::Approx(predicted).epsilon(tolerance).scale(0));
     }
   }
 }
@@ -95,7 +98,7 @@ TEST_CASE("correlated gradients: prediction and simulation agree, and the error 
   code.noise.correlation = 0.9;
   const double predicted = predict_error(code).relative;
   CHECK(predicted < 0.6 * independent);
-  CHECK(simulate(code, 4000, 3).relative == doctest::Approx(predicted).epsilon(0.15));
+  CHECK(simulate(code, 4000, 3).relative == doctest::Approx(predicted).epsilon(0.15).scale(0));
 }
 
 TEST_CASE("gradients are drawn as the model says") {
