@@ -153,6 +153,38 @@ template <class Scalar>
   return turn;
 }
 
+/// (exp(eps H) - I) / eps of the cyclic node code, H itself if eps = 0: b S^{t+N} = b S^t exp(eps H), so that a
+/// residue's rows are powers of a D = I + eps H' as in a multiplicative perturbation (docs/theory.md, "The cyclic
+/// code's levels"). In the basis of `cyclic_row`.
+/// @return c x c
+template <class Scalar>
+[[nodiscard]] Matrix<Scalar> cyclic_direction(std::int64_t workers, std::int64_t chunks, const Scalar& eps) {
+  using std::sin;
+  const bool by_chain = chunks % workers == 0;
+  const std::int64_t chains = by_chain ? workers : 1;
+  const auto blocks = by_chain ? node_blocks<Scalar>(1, chunks / workers) : node_blocks<Scalar>(workers, chunks);
+  Matrix<Scalar> direction = Matrix<Scalar>::Zero(chunks, chunks);
+  std::int64_t next = 0;
+  for (const NodeBlock<Scalar>& block : blocks) {
+    if (block.pair) {
+      // A turn by theta = eps x, as sin and cos - 1 = -2 sin^2(theta / 2): the difference itself would cancel.
+      const Scalar theta = eps * block.offset;
+      const Scalar half = sin(Scalar(theta / Scalar(2)));
+      const Scalar slope = eps == Scalar(0) ? block.offset : Scalar(sin(theta) / eps);
+      const Scalar bend = eps == Scalar(0) ? Scalar(0) : Scalar(Scalar(-2) * half * half / eps);
+      for (std::int64_t m = 0; m < chains; ++m) {
+        const std::int64_t c = next * chains + m;
+        const std::int64_t s = (next + 1) * chains + m;
+        direction(c, c) = direction(s, s) = bend;
+        direction(c, s) = slope;
+        direction(s, c) = -slope;
+      }
+    }
+    next += block.pair ? 2 : 1;
+  }
+  return direction;
+}
+
 /// The cyclic node code (docs/theory.md, eq. 16): U_w = U_0 T^w with T^N = I, so there is no seam between workers that
 /// have wrapped round the ring and workers that have not.
 /// @param eps     how far apart the copies of a root are

@@ -508,7 +508,7 @@ class Fit {
     }
     result_.kappa_window = 1;
     for (const Eigen::MatrixXd& encoder : result_.code.encoders) {
-      result_.kappa_window = std::max(result_.kappa_window, encoder.isZero(0) ? 1 : kappa2(encoder));
+      result_.kappa_window = std::max(result_.kappa_window, encoder.isZero(0) ? 1.0 : kappa2(encoder));
     }
     for (const Scanned& scanned : scanned_) {
       result_.evaluations += scanned.found.evaluations;
