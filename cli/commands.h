@@ -11,6 +11,7 @@ void add_compare(CLI::App& app);
 void add_fit(CLI::App& app);
 void add_launch(CLI::App& app);
 void add_show(CLI::App& app);
+void add_study(CLI::App& app);
 void add_trace(CLI::App& app);
 void add_train(CLI::App& app);
 

@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   cerar::cli::add_bench(app);
   cerar::cli::add_train(app);
   cerar::cli::add_compare(app);
+  cerar::cli::add_study(app);
   try {
     const std::string_view first = argc > 1 ? argv[1] : "-";
     const bool is_known = !app.get_subcommands([&](const CLI::App* one) { return one->get_name() == first; }).empty();

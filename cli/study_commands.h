@@ -1,0 +1,10 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace cerar::cli {
+
+/// Each function adds one study to `cerar study`: its options, its help with an example, and what it runs.
+void add_study_conditioning(CLI::App& study);
+
+}  // namespace cerar::cli
