@@ -18,6 +18,18 @@ template <class Scalar>
   return nodes;
 }
 
+/// xi_1 .. xi_c, Chebyshev's points of the first kind in (-1, 1), ascending.
+template <class Scalar>
+[[nodiscard]] Vector<Scalar> chebyshev_nodes(std::int64_t chunks) {
+  using std::sin;
+  Vector<Scalar> nodes(chunks);
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const Scalar angle = boost::math::constants::half_pi<Scalar>() * Scalar(2 * chunk - (chunks - 1)) / Scalar(chunks);
+    nodes(chunk) = sin(angle);
+  }
+  return nodes;
+}
+
 /// The Vandermonde construction (paper, section II-B2; docs/theory.md, eq. 13): u_{i,t} = (z_1^{t-i}, ..., z_c^{t-i})
 /// with z_j = 1 + tau xi_j. Its error goes to zero with tau, and so does every hope of decoding it in floating point:
 /// it exists as theory and for multiprecision.
@@ -40,6 +52,23 @@ template <class Scalar>
     encoders.push_back(std::move(encoder));
   }
   return encoders;
+}
+
+/// The window of unwrapped rows that worker `worker` inverts: row m is (z_1^k, ..., z_c^k), k = N - worker + m, which
+/// is what kept vector m of the last c holds of every worker whose index has not wrapped round the ring.
+/// @return c x c; its inverse, transposed, is R_i
+template <class Scalar>
+[[nodiscard]] Matrix<Scalar> vandermonde_window(const RingShape& shape, const Vector<Scalar>& nodes, const Scalar& tau,
+                                                std::int64_t worker) {
+  using std::pow;
+  Matrix<Scalar> window(shape.chunks, shape.chunks);
+  for (std::int64_t m = 0; m < shape.chunks; ++m) {
+    for (std::int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+      const Scalar node = Scalar(1) + tau * nodes(chunk);
+      window(m, chunk) = pow(node, static_cast<int>(shape.workers - worker + m));
+    }
+  }
+  return window;
 }
 
 }  // namespace cerar

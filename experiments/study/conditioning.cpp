@@ -261,6 +261,7 @@ void check_bounds(SeedConditioning& seed) {
     const double product = eps * limit.direction_norm;
     const double constant =
         limit.difference_norm * limit.inverse_norm * core_norm / core_gamma * (1 + product) / (1 - product);
+    seed.stacked_bound = std::max(seed.stacked_bound, constant);
     seed.stacked_bound_holds = seed.stacked_bound_holds && normed <= constant * (1 + rounding);
   }
   for (std::size_t l = 0; l < limit.constants.size(); ++l) {

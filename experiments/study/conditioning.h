@@ -50,6 +50,7 @@ struct SeedConditioning {
   double residual = 0;                               ///< of A = Delta^-1 Lambda K, largest
   double constant_error = 0;                         ///< of the level constants at the smallest eps, relative, largest
   double stacked_constant = 0;                       ///< max of kappa_2(M_i) eps^r* / sqrt(N)
+  double stacked_bound = 0;                          ///< C of docs/theory.md, eq. 23, the largest over eps
   bool bounds_hold = true;                           ///< docs/theory.md, eq. 21, at every point
   bool stacked_bound_holds = true;                   ///< docs/theory.md, eq. 23, at every point
   Verdict verdict = Verdict::holds;

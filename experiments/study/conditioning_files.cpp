@@ -93,7 +93,7 @@ nlohmann::ordered_json seed_summary(const SeedConditioning& seed) {
       {"level_constant_error", seed.constant_error},
       {"bounds_hold", seed.bounds_hold},
       {"stacked_constant", seed.stacked_constant},
-      {"stacked_constant_bound", limit.condition_constant()},
+      {"stacked_constant_bound", seed.stacked_bound},
       {"verdict", name(seed.verdict)},
       {"reason", seed.reason}};
   return json;
@@ -163,7 +163,7 @@ std::string one_seed(const SeedConditioning& seed) {
                  fmt::format("{:.6f} +- {:.1e}", seed.stacked_kappa.slope, seed.stacked_kappa.slope_error),
                  fmt::format("theorem {}", -limit.powers.back())});
   facts.add_row({"kappa_2(M_i) <= C sqrt(N) eps^-r*", fmt::format("C seen {:.4g}", seed.stacked_constant),
-                 fmt::format("bound {:.4g}", limit.condition_constant())});
+                 fmt::format("bound {:.4g}", seed.stacked_bound)});
   facts.add_row({"gamma = min sigma_min(K^(l))", fmt::format("{:.6g}", limit.gamma[static_cast<std::size_t>(worst)]),
                  fmt::format("at l = {}", worst)});
   facts.add_row({"two-sided bounds", seed.bounds_hold ? "hold" : "VIOLATED", "at every eps"});
@@ -185,12 +185,11 @@ std::string many_seeds(const ConditioningStudy& study) {
   std::string reasons;
   for (const SeedConditioning& seed : study.seeds) {
     const ConditioningLimit& limit = seed.limit;
-    table.add_row({std::to_string(seed.seed),
-                   fmt::format("{:.3g}", limit.gamma[static_cast<std::size_t>(limit.worst_window())]),
-                   fmt::format("{}", fmt::join(seed.counts, " ")), fmt::format("{:.6f}", seed.kappa.slope),
-                   fmt::format("{:.6f}", seed.stacked_kappa.slope), fmt::format("{:.3g}", seed.stacked_constant),
-                   fmt::format("{:.3g}", limit.condition_constant()), std::to_string(seed.digits),
-                   std::string(name(seed.verdict))});
+    table.add_row(
+        {std::to_string(seed.seed), fmt::format("{:.3g}", limit.gamma[static_cast<std::size_t>(limit.worst_window())]),
+         fmt::format("{}", fmt::join(seed.counts, " ")), fmt::format("{:.6f}", seed.kappa.slope),
+         fmt::format("{:.6f}", seed.stacked_kappa.slope), fmt::format("{:.3g}", seed.stacked_constant),
+         fmt::format("{:.3g}", seed.stacked_bound), std::to_string(seed.digits), std::string(name(seed.verdict))});
     if (seed.verdict != Verdict::holds) {
       reasons += fmt::format("seed {}: {}\n", seed.seed, seed.reason);
     }

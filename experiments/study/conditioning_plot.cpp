@@ -127,7 +127,7 @@ void plot_kappa(const ConditioningStudy& study, const std::filesystem::path& png
       row[2] = std::max(row[2], point.kappa_double);
       row[3] = std::max(row[3], point.stacked_kappa());
     }
-    row[4] = seed.limit.condition_constant() * std::sqrt(workers) * std::pow(seed.eps[e], -exponent);
+    row[4] = seed.stacked_bound * std::sqrt(workers) * std::pow(seed.eps[e], -exponent);
     return row;
   });
   const std::string script =
@@ -145,7 +145,7 @@ void plot_kappa(const ConditioningStudy& study, const std::filesystem::path& png
           "{4:.4f}', \\\n"
           "$kappa using 1:3 with linespoints pt 9 ps 0.9 lw 1.5 lc rgb '{5}' title 'κ_2(A_l), long double', \\\n"
           "$kappa using 1:4 with linespoints pt 5 ps 0.7 lw 1.5 lc rgb '{6}' title 'κ_2(A_l), double'\n",
-          seed.limit.powers.back(), seed.limit.condition_constant(), plot_colours[5], plot_colours[0], seed.kappa.slope,
+          seed.limit.powers.back(), seed.stacked_bound, plot_colours[5], plot_colours[0], seed.kappa.slope,
           plot_colours[2], plot_colours[1], seed.digits);
   draw_with_gnuplot(script, png, 1150, 640);
 }

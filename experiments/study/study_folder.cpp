@@ -45,7 +45,7 @@ StudyFolder::StudyFolder(std::filesystem::path folder, const nlohmann::ordered_j
     throw FileError(
         fmt::format("{}: holds other things than a study; give a new or an empty folder to -o", folder_.string()));
   }
-  std::filesystem::create_directories(folder_ / "points", error);
+  std::filesystem::create_directories(folder_, error);
   if (error) {
     throw FileError(fmt::format("{}: the folder cannot be made ({}); give -o a place that you may write to",
                                 folder_.string(), error.message()));
@@ -62,11 +62,8 @@ std::optional<nlohmann::ordered_json> StudyFolder::read_point(std::string_view n
 }
 
 void StudyFolder::write_point(std::string_view name, const nlohmann::ordered_json& point) const {
+  std::filesystem::create_directories(folder_ / "points");
   write_file_atomically(folder_ / "points" / fmt::format("{}.json", name), point.dump() + "\n");
-}
-
-void StudyFolder::write(std::string_view name, std::string_view contents) const {
-  write_file_atomically(folder_ / name, contents);
 }
 
 }  // namespace cerar

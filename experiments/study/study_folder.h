@@ -24,9 +24,6 @@ class StudyFolder {
   [[nodiscard]] std::optional<nlohmann::ordered_json> read_point(std::string_view name) const;
   void write_point(std::string_view name, const nlohmann::ordered_json& point) const;
 
-  /// Replaces a file of the folder, whole.
-  void write(std::string_view name, std::string_view contents) const;
-
   [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return folder_ / name; }
 
  private:
