@@ -11,6 +11,7 @@ void add_study(CLI::App& app) {
       "Example: cerar study conditioning --workers 8 --chunks 20 -o conditioning\n"
       "docs/theory.md says which study verifies which statement; every study has --help with an example of its own.");
   add_study_conditioning(*study);
+  add_study_exponents(*study);
   add_study_lower_bound(*study);
   add_study_vandermonde(*study);
 }
