@@ -43,6 +43,7 @@ void validate(const ConditioningOptions& options) {
 nlohmann::ordered_json conditioning_run(const ConditioningOptions& options) {
   return {{"study", "conditioning"},
           {"construction", options.source.name},
+          {"fingerprint", options.source.fingerprint},
           {"workers", options.source.shape.workers},
           {"chunks", options.source.shape.chunks}};
 }
@@ -164,7 +165,7 @@ LogLogFit fit_small_eps(const SeedConditioning& seed, const Figure& figure) {
   std::vector<double> x;
   std::vector<double> y;
   for (std::size_t e = 0; e < seed.eps.size(); ++e) {
-    if (seed.eps[e] <= middle || e + 3 > seed.eps.size()) {
+    if (seed.eps[e] <= middle || e + 3 >= seed.eps.size()) {
       x.push_back(seed.eps[e]);
       y.push_back(figure(seed.points[e]));
     }

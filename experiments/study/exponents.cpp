@@ -132,7 +132,7 @@ void fit_curve(ExponentCurve& curve) {
   std::vector<double> eta;
   std::vector<double> error;
   for (std::size_t i = 0; i < curve.points.size(); ++i) {
-    if (curve.points[i].eta <= middle || i + 3 > curve.points.size()) {
+    if (curve.points[i].eta <= middle || i + 3 >= curve.points.size()) {
       eta.push_back(curve.points[i].eta);
       error.push_back(curve.points[i].error);
     }

@@ -201,7 +201,7 @@ void fit(VandermondeStudy& study) {
   std::vector<double> remainder;
   std::vector<double> kappa;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i].tau <= middle || i + 3 > points.size()) {
+    if (points[i].tau <= middle || i + 3 >= points.size()) {
       tau.push_back(points[i].tau);
       phi.push_back(points[i].phi);
       remainder.push_back(std::abs(points[i].remainder) * points[i].leading);

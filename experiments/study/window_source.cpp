@@ -17,7 +17,7 @@ WindowSource window_source(std::string_view name, const RingShape& shape) {
   if (shape.workers < 2) {
     throw std::invalid_argument("workers is 1: one worker has nothing to decode; take at least 2");
   }
-  WindowSource source{std::string(name), shape, name == "mpc", {}};
+  WindowSource source{std::string(name), shape, name == "mpc", "", {}};
   if (name == "mpc") {
     source.family = [shape](std::uint64_t seed) {
       return perturbation_windows<Wide>(shape, gaussian_perturbation<Wide>(shape, seed));

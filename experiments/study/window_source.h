@@ -16,7 +16,8 @@ namespace cerar {
 struct WindowSource {
   std::string name;
   RingShape shape;
-  bool seeded = false;  ///< whether `family` depends on the seed
+  bool seeded = false;      ///< whether `family` depends on the seed
+  std::string fingerprint;  ///< of the file that matrices of the user's own come from
   /// The construction in the precision of the calling thread.
   std::function<WindowFamily<Wide>(std::uint64_t seed)> family;
 };

@@ -103,7 +103,7 @@ TEST_CASE("multiprecision agrees with LAPACK and long double where those suffice
 
 /// N = 2, c = 3 with det K^(1) proportional to g, and det K_1(eps) to g - eps.
 WindowSource nearly_singular(const std::string& g) {
-  return {"nearly singular", {2, 3}, false, [g](std::uint64_t) {
+  return {"nearly singular", {2, 3}, false, "", [g](std::uint64_t) {
             Perturbation<Wide> p{Matrix<Wide>::Identity(2, 3), Matrix<Wide>::Zero(3, 3)};
             p.direction(0, 2) = 1;
             p.direction(1, 0) = 1;
