@@ -6,7 +6,7 @@
 
 namespace cerar {
 
-/// The causality floor (docs/theory.md, eq. 24): no linear protocol on a ring has a smaller relative error, root mean
+/// The causality floor (docs/theory.md, eq. 26): no linear protocol on a ring has a smaller relative error, root mean
 /// square over independent gradient values of one variance, if every worker receives `rounds` vectors of d / c values.
 /// A worker h hops away is seen in rounds h .. L only, so that at least c - (L - h + 1) of its c chunks are missed.
 /// @return sqrt( sum_{k=0}^{N-2} max(0, c - L + k) / (N c) ), each term at most c

@@ -25,6 +25,32 @@ std::vector<double> to_doubles(const Vector<Wide>& values) {
   return result;
 }
 
+/// M_i with row blocks that are equal merged into one, times the root of their number: the singular values stay. In a
+/// multiplicative perturbation all workers whose index has wrapped have one block and the others another, and of N - 1
+/// blocks two are left, which most of the time would go into otherwise.
+Matrix<Wide> merge_equal_blocks(const Matrix<Wide>& received, std::int64_t block_rows) {
+  std::vector<Eigen::Index> firsts;
+  std::vector<int> counts;
+  for (Eigen::Index row = 0; row < received.rows(); row += block_rows) {
+    const auto block = received.middleRows(row, block_rows);
+    const auto equal = std::find_if(firsts.begin(), firsts.end(), [&](Eigen::Index first) {
+      return received.middleRows(first, block_rows) == block;
+    });
+    if (equal != firsts.end()) {
+      ++counts[static_cast<std::size_t>(equal - firsts.begin())];
+    } else if (!block.isZero(Wide(0))) {
+      firsts.push_back(row);
+      counts.push_back(1);
+    }
+  }
+  Matrix<Wide> merged(static_cast<Eigen::Index>(firsts.size()) * block_rows, received.cols());
+  for (std::size_t i = 0; i < firsts.size(); ++i) {
+    merged.middleRows(static_cast<Eigen::Index>(i) * block_rows, block_rows) =
+        sqrt(Wide(counts[i])) * received.middleRows(firsts[i], block_rows);
+  }
+  return merged;
+}
+
 /// Every figure of one window in the precision of the thread.
 struct WideFigures {
   Matrix<Wide> window;
@@ -40,8 +66,8 @@ WideFigures wide_figures(const WindowSource& source, std::uint64_t seed, double 
   WideFigures figures;
   figures.window = family.window(eps, l);
   figures.values = singular_values_jacobi(figures.window);
-  figures.stacked =
-      singular_values_jacobi(received_matrix(family.encoders(eps), Decoder::own_exact, l, family.first_kept_round));
+  figures.stacked = singular_values_jacobi(merge_equal_blocks(
+      received_matrix(family.encoders(eps), Decoder::own_exact, l, family.first_kept_round), source.shape.chunks));
   Matrix<Wide> core = family.core(eps, l);
   const Vector<Wide> core_values = singular_values_jacobi(core);
   figures.core.resize(3);

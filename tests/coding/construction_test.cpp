@@ -158,7 +158,7 @@ TEST_CASE("perturbation: rows are b_r D^j, one power of D apart after N rounds a
   CHECK(gaussian_perturbation<double>(shape, 6).base != p.base);
 }
 
-/// K^(l): the rows of the limit, b_r H^k for the k-th row of residue r in window l (docs/theory.md, eq. 19).
+/// K^(l): the rows of the limit, b_r H^k for the k-th row of residue r in window l (docs/theory.md, eq. 20).
 Eigen::MatrixXd limit_matrix(const Perturbation<double>& p, std::int64_t first) {
   const std::int64_t n = p.base.rows();
   const std::int64_t c = p.base.cols();

@@ -79,6 +79,33 @@ TEST_CASE("singular values over their power of eps tend to the level constants a
   }
 }
 
+TEST_CASE("level constants in closed form where N divides c, cyclic and by shift") {
+  // m_j, the norm of the monic polynomial of degree j orthogonal on 0 .. beta - 1 (docs/theory.md, eq. 24).
+  const auto norm = [](double beta, double j) {
+    const auto factorial = [](double n) { return std::tgamma(n + 1); };
+    return std::sqrt(std::pow(factorial(j), 4) * factorial(beta + j) /
+                     (factorial(2 * j) * factorial(2 * j + 1) * factorial(beta - 1 - j)));
+  };
+  const PrecisionScope scope(60);
+  for (const RingShape shape : {RingShape{4, 8}, {4, 12}, {3, 12}, {2, 10}}) {
+    const std::int64_t beta = shape.chunks / shape.workers;
+    const auto constants = [&](const WindowFamily<Wide>& family) {
+      return level_constants<Wide>(family.inverse_difference, family.powers, family.core(Wide(0), 1));
+    };
+    const Vector<Wide> cyclic = constants(cyclic_windows<Wide>(shape));
+    const Vector<Wide> shift = constants(perturbation_windows<Wide>(shape, shift_perturbation<Wide>(shape)));
+    for (std::int64_t q = 0; q < shape.chunks; ++q) {
+      const auto j = static_cast<double>(q / shape.workers);
+      const double m = norm(static_cast<double>(beta), j);
+      const double distance = 2 / static_cast<double>(beta - 1);
+      CHECK(static_cast<double>(shift(q)) == doctest::Approx(m / std::tgamma(j + 1)).epsilon(1e-12));
+      CHECK(static_cast<double>(cyclic(q)) ==
+            doctest::Approx(std::pow(distance, j) * m * m / std::tgamma(j + 1) / std::sqrt(static_cast<double>(beta)))
+                .epsilon(1e-12));
+    }
+  }
+}
+
 TEST_CASE("cyclic: M_i has sqrt(N - 1) times the singular values of a window, exactly") {
   const PrecisionScope scope(60);
   for (const RingShape shape : {RingShape{4, 12}, {4, 5}, {5, 13}}) {
