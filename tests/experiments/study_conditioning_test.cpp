@@ -176,6 +176,10 @@ TEST_CASE("cerar study conditioning: files, and a sentence for every bad input")
   refused("--workers 3 --chunks 7 --eps 1e-3:zero", "is no positive number");
   refused("--workers 3 --chunks 7 --construction cyclic --seeds 3", "leave out --seeds");
 
+  const testing::Outcome unknown = testing::cerar(folder, "study conditionin");
+  CHECK(unknown.status != 0);
+  CHECK(contains(unknown.err, "no study is called 'conditionin'; the studies are "));
+
   const testing::Outcome mixed =
       testing::cerar(folder, "study conditioning --workers 3 --chunks 8 -o results --eps 1e-3:1e-7 --points 4");
   CHECK(mixed.status != 0);
