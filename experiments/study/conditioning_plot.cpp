@@ -36,7 +36,7 @@ struct Range {
   double high = 0;
 };
 
-/// Over all windows: of the bounds if eps is given, else of the level constants.
+/// Of eq. 21, over all windows.
 Range bounds(const SeedConditioning& seed, std::size_t e, std::int64_t power) {
   Range range;
   for (const ConditioningPoint& point : seed.points[e]) {
@@ -47,6 +47,7 @@ Range bounds(const SeedConditioning& seed, std::size_t e, std::int64_t power) {
   return range;
 }
 
+/// Least and largest level constant (eq. 22), over all windows.
 Range constants(const SeedConditioning& seed, std::int64_t power) {
   Range range;
   for (const auto& of_window : seed.limit.constants) {

@@ -91,7 +91,6 @@ Confusion confuse(const LinearProtocol& protocol, std::uint64_t seed) {
   }
   confusion.received_difference = (first - second).norm() / first.norm();
   confusion.sum_distance = (sum - other_sum).norm() / sum.norm();
-  confusion.smallest_error = confusion.sum_distance / 2;
   return confusion;
 }
 

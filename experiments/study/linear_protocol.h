@@ -34,7 +34,6 @@ struct Confusion {
   std::vector<Eigen::VectorXd> other;  ///< all others hold g + v, with || v || = || g ||
   double received_difference = 0;      ///< of what worker 0 receives, relative to its norm: rounding
   double sum_distance = 0;             ///< of the two sums, relative to the first one's norm
-  double smallest_error = 0;           ///< of the better of the two decodings at best: half the distance, whatever R is
 };
 
 /// Finds a null vector v of the map from the others' common gradient to what worker 0 receives.

@@ -5,8 +5,8 @@
 
 namespace cerar {
 
-/// A binary float whose precision is chosen at run time (MPFR). A number has the precision of the thread that made it
-/// had at that moment: see PrecisionScope.
+/// A binary float whose precision is chosen at run time (MPFR). A number has the precision that the thread which made
+/// it had at that moment: see PrecisionScope.
 using Wide = boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<0>, boost::multiprecision::et_off>;
 
 /// While it lives, this thread makes numbers of `digits` decimal digits. Results of arithmetic keep the precision of
