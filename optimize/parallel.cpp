@@ -3,36 +3,47 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 namespace cerar {
 
-void run_parallel(std::size_t count, int threads, const std::function<void(std::size_t)>& task) {
-  std::vector<std::exception_ptr> failures(count);
+bool run_parallel(std::size_t count, int threads, const std::function<void(std::size_t)>& task,
+                  const std::function<bool()>& stop) {
   std::atomic<std::size_t> next = 0;
+  std::atomic<std::size_t> done = 0;
+  std::atomic<bool> failed = false;
+  std::exception_ptr failure;
+  std::mutex mutex;
   const auto work = [&] {
-    for (std::size_t k = next++; k < count; k = next++) {
+    while (!failed && !(stop && stop())) {
+      const std::size_t index = next++;
+      if (index >= count) {
+        return;
+      }
       try {
-        task(k);
+        task(index);
+        ++done;
       } catch (...) {
-        failures[k] = std::current_exception();
+        const std::lock_guard lock(mutex);
+        failure = failed ? failure : std::current_exception();
+        failed = true;
       }
     }
   };
   std::vector<std::thread> others;
-  for (std::size_t k = 1; k < std::min(count, static_cast<std::size_t>(std::max(threads, 1))); ++k) {
+  for (std::size_t i = 1; i < std::min(count, static_cast<std::size_t>(std::max(threads, 1))); ++i) {
     others.emplace_back(work);
   }
   work();
   for (std::thread& other : others) {
     other.join();
   }
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) {
-      std::rethrow_exception(failure);
-    }
+  if (failure) {
+    std::rethrow_exception(failure);
   }
+  return done == count;
 }
 
 }  // namespace cerar

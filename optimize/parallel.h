@@ -5,9 +5,11 @@
 
 namespace cerar {
 
-/// Calls task(0) .. task(count - 1), each once, on up to `threads` threads, and returns when all are done. The order is
-/// not fixed: a task writes only to its own place.
-/// @throws what the task of the lowest number that threw has thrown
-void run_parallel(std::size_t count, int threads, const std::function<void(std::size_t)>& task);
+/// Runs task(0) .. task(count - 1), each once, on `threads` threads, in no particular order. Stops early, between
+/// tasks, once `stop` says so. The first exception of a task stops the others and is thrown again here.
+/// @param threads  at least 1
+/// @return whether every task was run
+bool run_parallel(std::size_t count, int threads, const std::function<void(std::size_t)>& task,
+                  const std::function<bool()>& stop = {});
 
 }  // namespace cerar

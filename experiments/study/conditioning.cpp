@@ -1,8 +1,8 @@
 #include "experiments/study/conditioning.h"
 
 #include "coding/error.h"
-#include "experiments/study/parallel.h"
 #include "experiments/study/study_folder.h"
+#include "optimize/parallel.h"
 
 #include <fmt/core.h>
 

@@ -7,8 +7,8 @@
 #include "coding/overlapped.h"
 #include "coding/received.h"
 #include "experiments/study/multiprecision.h"
-#include "experiments/study/parallel.h"
 #include "experiments/study/study_folder.h"
+#include "optimize/parallel.h"
 #include "optimize/search.h"
 
 #include <fmt/core.h>
@@ -33,13 +33,14 @@ double predicted_error(const RingShape& shape, const Matrices<Wide>& encoders, s
   for (const Matrix<Wide>& encoder : encoders) {
     narrow.push_back(encoder.cast<double>());
   }
-  const NoiseModel noise{"", eta, 0};
+  const NoiseModel noise{.wire = "f32", .eta = eta};
   const Matrix<Wide> received = received_matrix(encoders, Decoder::own_exact, 0, first_kept);
   const Eigen::MatrixXd factor =
       noise_factor(noise_sources(narrow, noise, NoiseEntry::operations), received.cast<double>(), Decoder::own_exact, 0,
                    first_kept, noise, NoiseEntry::operations);
-  const auto best = optimal_decoder<Wide>(received, factor.cast<Wide>(),
-                                          decoding_target<Wide>(shape, Decoder::own_exact, 0), shape, Wide(0));
+  const auto best =
+      optimal_decoder<Wide>(received, factor.cast<Wide>(), decoding_target<Wide>(shape, Decoder::own_exact, 0),
+                            uniform_covariance<Wide>(shape.workers, Wide(0)));
   return std::sqrt(static_cast<double>(best.squared_error) / static_cast<double>(shape.workers * shape.chunks));
 }
 

@@ -6,10 +6,10 @@
 #include "coding/received.h"
 #include "experiments/gnuplot.h"
 #include "experiments/study/conditioning_point.h"
-#include "experiments/study/parallel.h"
 #include "experiments/study/plot_style.h"
 #include "experiments/study/study_folder.h"
 #include "experiments/text_table.h"
+#include "optimize/parallel.h"
 
 #include <fmt/core.h>
 

@@ -3,7 +3,7 @@
 #include "coding/conditioning.h"
 #include "coding/random.h"
 #include "coding/received.h"
-#include "experiments/study/parallel.h"
+#include "optimize/parallel.h"
 
 #include <Eigen/Cholesky>
 

@@ -6,8 +6,8 @@
 #include "coding/received.h"
 #include "coding/reference.h"
 #include "coding/vandermonde.h"
-#include "experiments/study/parallel.h"
 #include "experiments/study/study_folder.h"
+#include "optimize/parallel.h"
 
 #include <Eigen/LU>
 #include <fmt/core.h>

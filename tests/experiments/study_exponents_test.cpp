@@ -1,3 +1,4 @@
+#include "coding/wire.h"
 #include "experiments/study/exponents.h"
 #include "optimize/fit.h"
 #include "tests/program.h"
@@ -29,7 +30,7 @@ TEST_CASE("the error falls as eta^(1/(1+r*)) for cyclic codes and as eta^(1/r*) 
 TEST_CASE(
     "at float32's eta the error is the one that fitting predicts, but for rounding U and the decoder's additions") {
   const Folder folder;
-  const double eta = wire_eta("f32");
+  const double eta = wire_eta("f32", 4);
   const auto study = study_exponents({4, {12}, {10 * eta, 3 * eta, eta}}, folder / "study", {}).value();
   for (const ExponentCurve& curve : study.curves) {
     const double fitted = fit({.shape = {4, 12}, .construction = curve.construction}).code.predicted_relative_error;
