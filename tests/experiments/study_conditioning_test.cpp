@@ -118,6 +118,13 @@ TEST_CASE("a construction that violates the assumption is flagged: singular K is
   CHECK(contains(singular, "K^(1), the limit of window l = 1, is singular (gamma = "));
   CHECK(contains(singular, "take another B or H"));
 
+  const WindowSource no_direction{
+      "H = 0", {2, 3}, false, "", [](std::uint64_t) {
+        return perturbation_windows<Wide>({2, 3}, {Matrix<Wide>::Identity(2, 3), Matrix<Wide>::Zero(3, 3)});
+      }};
+  CHECK(contains(message_of([&] { static_cast<void>(study_one(options_for(no_direction, 1e-2, 1e-6, 5))); }),
+                 "K^(0), the limit of window l = 0, is singular (gamma = 0,"));
+
   const SeedConditioning close = study_one(options_for(nearly_singular("1e-9"), 1e-2, 1e-6, 5));
   CHECK(close.verdict == Verdict::unsettled);
   CHECK(close.counts == std::vector<std::int64_t>{2, 0});
