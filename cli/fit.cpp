@@ -7,14 +7,20 @@
 #include "cli/report_lines.h"
 #include "coding/atomic_file.h"
 #include "coding/code_file.h"
+#include "coding/covariance.h"
 #include "coding/piggyback_integer.h"
 #include "coding/wire.h"
+#include "experiments/study/fit_report.h"
+#include "optimize/catalogue.h"
 #include "optimize/family.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -41,6 +47,7 @@ struct FitArguments {
   bool closed_form = false;
   bool own_included = false;
   std::string output;
+  std::string report;
   bool json = false;
 };
 
@@ -100,6 +107,45 @@ std::string remark_on(const FitResult& result) {
   return remark;
 }
 
+/// The catalogue's code for that ring and wire, if it is better by more than 1 % and what was asked for allows it.
+const CatalogueEntry* better_in_catalogue(const Code& code, const FitArguments& arguments) {
+  const FitProblem& problem = arguments.problem;
+  const bool comparable = problem.decoder == Decoder::own_exact && problem.own_block == OwnBlock::exact &&
+                          problem.correlation == 0 && problem.covariance.size() == 0 && !problem.eta &&
+                          !problem.noise_entry && !problem.bounds.any_kappa() && !problem.bounds.any_decoder();
+  const CatalogueEntry* entry = comparable ? find_in_catalogue(problem.shape, problem.wire) : nullptr;
+  const bool better = entry != nullptr && entry->simulated_relative_error < 0.99 * *code.simulated_relative_error;
+  return better ? entry : nullptr;
+}
+
+nlohmann::ordered_json to_json(const CatalogueEntry& entry) {
+  return {{"file", entry.file()},
+          {"construction", entry.construction},
+          {"predicted_relative_error", entry.predicted_relative_error},
+          {"simulated_relative_error", entry.simulated_relative_error},
+          {"kappa_max", entry.kappa_max},
+          {"hash", entry.hash}};
+}
+
+/// Says so if the simulation contradicts the prediction, and throws unless that was made for rounding of the user's
+/// own, which need not be the wire's. What codes without error are off by is rounding that the model counts roughly.
+void require_agreement(const Code& code, const FitArguments& arguments) {
+  const double predicted = code.predicted_relative_error;
+  const double simulated = *code.simulated_relative_error;
+  if (std::max(predicted, simulated) < 1e-6 || std::abs(simulated - predicted) <= 0.2 * predicted) {
+    return;
+  }
+  const std::string sentence =
+      fmt::format("the simulated error, {}, and the predicted one, {}, differ by more than 20 %", percent(simulated),
+                  percent(predicted));
+  if (arguments.problem.eta || arguments.problem.noise_entry) {
+    fmt::print(stderr, "cerar: {}: the prediction is for rounding as --eta and --noise-model have it\n", sentence);
+    return;
+  }
+  throw std::runtime_error(sentence + ": do not rely on the prediction" +
+                           (arguments.output.empty() ? "" : fmt::format("; {} states both", arguments.output)));
+}
+
 /// Prints what was found, and where it is.
 void print(const RingCode& code, nlohmann::ordered_json found, const std::string& remark,
            const FitArguments& arguments) {
@@ -118,6 +164,60 @@ void print(const RingCode& code, nlohmann::ordered_json found, const std::string
       code);
 }
 
+/// Writes the code, if a file was asked for, and prints it.
+void finish(const RingCode& code, nlohmann::ordered_json found, const std::string& remark,
+            const FitArguments& arguments) {
+  if (!arguments.output.empty()) {
+    write_code_file(code, arguments.output);
+  }
+  found["file"] = arguments.output.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(arguments.output);
+  print(code, std::move(found), remark, arguments);
+}
+
+void run_piggyback(const FitArguments& arguments) {
+  const FitProblem& problem = arguments.problem;
+  if (!arguments.report.empty() || !arguments.covariance_file.empty()) {
+    throw std::invalid_argument(
+        "--report and --covariance are for codes that are fitted; the piggyback ring's is in closed form");
+  }
+  const double eta = problem.eta.value_or(eta_of(problem));
+  finish(make_piggyback_code(problem.shape, {.wire = problem.wire, .eta = eta, .correlation = problem.correlation}),
+         {{"seconds", 0.0}}, "d in closed form", arguments);
+}
+
+void run_fit(FitArguments& arguments) {
+  FitConsole console;
+  arguments.options.progress = [&](const FitProgress& progress) { return console.progress(progress); };
+  const FitResult result = fit(arguments.problem, arguments.options);
+  const CatalogueEntry* better = better_in_catalogue(result.code, arguments);
+  const nlohmann::ordered_json found = {
+      {"evaluations", result.evaluations},
+      {"seconds", result.seconds},
+      {"starts", result.starts.size()},
+      {"best_start", result.best_start},
+      {"interrupted", result.interrupted},
+      {"kappa_window", result.kappa_window},
+      {"better_in_catalogue", better == nullptr ? nlohmann::ordered_json(nullptr) : to_json(*better)}};
+  std::string remark = remark_on(result);
+  const bool interrupted = result.interrupted && FitConsole::interrupted();
+  if (result.interrupted) {
+    remark += fmt::format("; {}, the best so far was kept", interrupted ? "interrupted" : "ended by the time limit");
+  }
+  if (better != nullptr) {
+    remark += '\n' + report_line("better in the catalogue", percent(better->simulated_relative_error),
+                                 fmt::format("{}, {} code", better->file(), better->construction));
+    remark.pop_back();
+  }
+  finish(result.code, found, remark, arguments);
+  if (!arguments.report.empty()) {
+    write_fit_report(result, arguments.report);
+  }
+  require_agreement(result.code, arguments);
+  if (interrupted) {
+    throw ExitStatus{128 + SIGINT};
+  }
+}
+
 void run(FitArguments& arguments) {
   if (arguments.decoder != "own-exact" && arguments.decoder != "paper") {
     throw std::invalid_argument(
@@ -129,34 +229,21 @@ void run(FitArguments& arguments) {
   problem.noise_entry = noise_entry_of(arguments);
   arguments.options.descend = !arguments.closed_form;
   problem.shape.chunks = chunks_of(arguments);
+  if (!arguments.covariance_file.empty()) {
+    validate(problem.shape);
+    problem.covariance = read_covariance(arguments.covariance_file, problem.shape.workers);
+  }
   if (!arguments.output.empty()) {
     require_writable(arguments.output);
   }
-  const double eta = problem.eta.value_or(eta_of(problem));
-  RingCode code;
-  nlohmann::ordered_json found = {{"seconds", 0.0}};
-  std::string remark = "d in closed form";
+  if (!arguments.report.empty()) {
+    require_report_folder(arguments.report);
+  }
   if (problem.construction == piggyback_construction) {
-    code = make_piggyback_code(problem.shape, {.wire = problem.wire, .eta = eta, .correlation = problem.correlation});
+    run_piggyback(arguments);
   } else {
-    FitConsole console;
-    arguments.options.progress = [&](const FitProgress& progress) { return console.progress(progress); };
-    const FitResult result = fit(problem, arguments.options);
-    code = result.code;
-    found = {{"evaluations", result.evaluations}, {"seconds", result.seconds},
-             {"starts", result.starts.size()},    {"best_start", result.best_start},
-             {"interrupted", result.interrupted}, {"kappa_window", result.kappa_window}};
-    remark = remark_on(result);
-    if (result.interrupted) {
-      remark += fmt::format("; {}, the best so far was kept",
-                            FitConsole::interrupted() ? "interrupted" : "ended by the time limit");
-    }
+    run_fit(arguments);
   }
-  if (!arguments.output.empty()) {
-    write_code_file(code, arguments.output);
-  }
-  found["file"] = arguments.output.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(arguments.output);
-  print(code, std::move(found), remark, arguments);
 }
 
 }  // namespace
@@ -179,8 +266,14 @@ void add_fit(CLI::App& app) {
                    fmt::format("what the words on the wire are: {}; f32 or {} for piggyback",
                                fmt::join(wire_names(), ", "), kIntegerWire))
       ->capture_default_str();
-  command->add_option("--correlation", problem.correlation, "rho in [0, 1) between the workers' gradients")
-      ->capture_default_str();
+  CLI::Option* correlation =
+      command->add_option("--correlation", problem.correlation, "rho in [0, 1) between the workers' gradients")
+          ->capture_default_str();
+  command
+      ->add_option("--covariance", arguments->covariance_file,
+                   "instead of it the covariance that was measured: N lines of N numbers, as cerar train "
+                   "--dump-covariance writes them")
+      ->excludes(correlation);
   command->add_option("--decoder", arguments->decoder, "own-exact or paper")->capture_default_str();
   command->add_option(
       "--first-kept-round", problem.first_kept_round,
@@ -214,14 +307,21 @@ void add_fit(CLI::App& app) {
                       "kept vector once); without it the wire's own");
   command->add_flag("--own-included", arguments->own_included,
                     "minimise the paper's Phi, in which the own contribution is decoded too");
-  command->add_option("--kappa-max", problem.bounds.stacked_kappa, "bound of every kappa_2(M_i)");
-  command->add_option("--window-kappa-max", problem.bounds.window_kappa, "bound of every kappa_2(U_i)");
-  command->add_option("--decoder-max", problem.bounds.largest_entry, "bound of every |entry| of R, rows of U <= 2");
-  command->add_option("--decoder-norm", problem.bounds.frobenius, "bound of every ||R_i||_F, rows of U <= 2");
+  command->add_option("--kappa-max", problem.bounds.stacked_kappa, "bound of every kappa_2(M_i)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--window-kappa-max", problem.bounds.window_kappa, "bound of every kappa_2(U_i)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--decoder-max", problem.bounds.largest_entry, "bound of every |entry| of R, rows of U <= 2")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--decoder-norm", problem.bounds.frobenius, "bound of every ||R_i||_F, rows of U <= 2")
+      ->check(CLI::PositiveNumber);
   command->add_option("--seed", options.seed, "of the random starts, and of the random matrices of mpc")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53))
       ->capture_default_str();
   command->add_option("-o,--output", arguments->output, "code file to write; without it the code is only reported");
+  command->add_option("--report", arguments->report,
+                      "folder for the evidence: convergence, singular values and errors by worker, chunk and block, as "
+                      "tables and pictures, and the code");
   command->add_flag("--json", arguments->json, "print one JSON object instead of the table");
   command->footer(
       "Example: cerar fit --workers 4 --chunks 12 -o code.json\n"

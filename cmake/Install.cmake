@@ -6,6 +6,8 @@ foreach(folder coding optimize collective)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cerar
           FILES_MATCHING PATTERN "*.h")
 endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/catalogue/ DESTINATION ${CMAKE_INSTALL_DATADIR}/cerar/catalogue
+        PATTERN make.sh EXCLUDE)
 install(EXPORT cerarTargets NAMESPACE cerar:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/cerar)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/cerarConfig.cmake.in ${CMAKE_BINARY_DIR}/cerarConfig.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/cerar)

@@ -23,19 +23,19 @@ template <class Scalar>
     }
     return column;
   };
-  for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
-    Eigen::Index first = -1;
-    for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
+  std::vector<Eigen::Index> seen(static_cast<std::size_t>(matrix.rows()), -1);  // a column in which the row is nonzero
+  for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
+    for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
       if (matrix(row, column) == Scalar(0)) {
         continue;
       }
-      if (first < 0) {
-        first = root(column);
-      } else {
-        const Eigen::Index other = root(column);
-        group[static_cast<std::size_t>(std::max(first, other))] = std::min(first, other);
-        first = std::min(first, other);
+      Eigen::Index& other = seen[static_cast<std::size_t>(row)];
+      if (other >= 0) {
+        const Eigen::Index here = root(column);
+        const Eigen::Index there = root(other);
+        group[static_cast<std::size_t>(std::max(here, there))] = std::min(here, there);
       }
+      other = column;
     }
   }
   for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
@@ -69,27 +69,43 @@ template <class Scalar>
   Matrix<Scalar> residual = right;
   BestDecoder<Scalar> best{Matrix<Scalar>::Zero(received.cols(), target.cols()), Scalar(0)};
   const std::vector<Eigen::Index> group = independent_columns(left);
-  for (Eigen::Index leader = 0; leader < left.cols(); ++leader) {
-    std::vector<Eigen::Index> columns;
-    for (Eigen::Index column = leader; column < left.cols(); ++column) {
-      if (group[static_cast<std::size_t>(column)] == leader) {
-        columns.push_back(column);
+  // Which group a row belongs to: that of the columns in which it is nonzero.
+  std::vector<Eigen::Index> group_of_row(static_cast<std::size_t>(left.rows()), -1);
+  for (Eigen::Index column = 0; column < left.cols(); ++column) {
+    for (Eigen::Index row = 0; row < left.rows(); ++row) {
+      if (left(row, column) != Scalar(0)) {
+        group_of_row[static_cast<std::size_t>(row)] = group[static_cast<std::size_t>(column)];
       }
     }
+  }
+  struct Part {
     std::vector<Eigen::Index> rows;
-    for (Eigen::Index row = 0; row < left.rows() && !columns.empty(); ++row) {
-      if (!left(row, columns).isZero(Scalar(0))) {
-        rows.push_back(row);
-      }
-    }
+    std::vector<Eigen::Index> columns;
     std::vector<Eigen::Index> chunks;
-    for (Eigen::Index chunk = 0; chunk < right.cols() && !rows.empty(); ++chunk) {
-      if (!right(rows, chunk).isZero(Scalar(0))) {
-        chunks.push_back(chunk);
+  };
+  std::vector<Part> parts(static_cast<std::size_t>(left.cols()));
+  for (Eigen::Index column = 0; column < left.cols(); ++column) {
+    parts[static_cast<std::size_t>(group[static_cast<std::size_t>(column)])].columns.push_back(column);
+  }
+  for (Eigen::Index row = 0; row < left.rows(); ++row) {
+    if (group_of_row[static_cast<std::size_t>(row)] >= 0) {
+      parts[static_cast<std::size_t>(group_of_row[static_cast<std::size_t>(row)])].rows.push_back(row);
+    }
+  }
+  for (Eigen::Index chunk = 0; chunk < right.cols(); ++chunk) {
+    for (Eigen::Index row = 0; row < right.rows(); ++row) {
+      const Eigen::Index owner = group_of_row[static_cast<std::size_t>(row)];
+      if (right(row, chunk) != Scalar(0) && owner >= 0) {
+        std::vector<Eigen::Index>& chunks = parts[static_cast<std::size_t>(owner)].chunks;
+        if (chunks.empty() || chunks.back() != chunk) {
+          chunks.push_back(chunk);
+        }
       }
     }
+  }
+  for (const auto& [rows, columns, chunks] : parts) {
     if (chunks.empty()) {
-      continue;  // not a leader, or vectors that hold nothing that is wanted
+      continue;  // no group, or vectors that hold nothing that is wanted
     }
     const Matrix<Scalar> block = left(rows, columns);
     const Matrix<Scalar> wanted = right(rows, chunks);

@@ -59,7 +59,7 @@ ErrorPrediction predict_error(const Code& code) {
   return predict_error(rounded_to_wire(code), noise_entry_of(code.noise.wire));
 }
 
-ErrorPrediction predict_error(const Code& code, NoiseEntry entry) {
+ErrorPrediction predict_error(const Code& code, NoiseEntry entry, std::int64_t workers) {
   validate(code);
   const RingShape& shape = code.shape;
   const Eigen::MatrixXd covariance = worker_covariance(code.noise, shape.workers);
@@ -67,7 +67,8 @@ ErrorPrediction predict_error(const Code& code, NoiseEntry entry) {
   const NoiseSources sources = noise_sources(code.encoders, code.noise, entry);
   ErrorPrediction prediction;
   double squares = 0;
-  for (std::int64_t i = 0; i < shape.workers; ++i) {
+  const std::int64_t count = workers > 0 ? std::min(workers, shape.workers) : shape.workers;
+  for (std::int64_t i = 0; i < count; ++i) {
     const Eigen::MatrixXd kept = received(code, i);
     const Eigen::MatrixXd& decoder = code.decoders[static_cast<std::size_t>(i)];
     const Eigen::MatrixXd factor =
@@ -82,7 +83,7 @@ ErrorPrediction predict_error(const Code& code, NoiseEntry entry) {
     squares += relative_squared;
     prediction.workers.push_back({deterministic.cwiseSqrt(), noise.cwiseSqrt(), std::sqrt(relative_squared)});
   }
-  prediction.relative = std::sqrt(squares / static_cast<double>(shape.workers));
+  prediction.relative = std::sqrt(squares / static_cast<double>(count));
   return prediction;
 }
 

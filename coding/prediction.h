@@ -31,7 +31,8 @@ struct ErrorPrediction {
 [[nodiscard]] ErrorPrediction predict_error(const Code& code);
 
 /// The same for U and R as they are, with `code.noise.eta` of rounding entering where `entry` says.
-[[nodiscard]] ErrorPrediction predict_error(const Code& code, NoiseEntry entry);
+/// @param workers  the first so many are looked at, where one is like the other; 0: all
+[[nodiscard]] ErrorPrediction predict_error(const Code& code, NoiseEntry entry, std::int64_t workers = 0);
 
 /// The linear map that worker `worker`'s result is in exact arithmetic: ghat_i = [G_0 | ... | G_{N-1}] E_i. Own-exact:
 /// the own block is the identity, the others those of M_i R_i. What an executor returns differs from it by rounding

@@ -41,7 +41,7 @@ int run_gnuplot(std::FILE* input, std::FILE* messages) {
   const int failure = posix_spawnp(&child, program.data(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failure == ENOENT) {
-    throw Error("gnuplot is not installed; install the Debian package gnuplot-nox, or leave out --plot");
+    throw Error("gnuplot, which draws the pictures, is not installed; install the Debian package gnuplot-nox");
   }
   if (failure != 0) {
     throw Error(fmt::format("gnuplot cannot be started ({})", std::strerror(failure)));

@@ -40,9 +40,9 @@ Decoded decode(const CandidateContext& context, const Matrices<double>& encoders
   Eigen::MatrixXd factor =
       noise_factor(sources, received, context.decoder, worker, context.first_kept_round, context.noise, context.entry);
   if (context.white > 0) {
-    const Eigen::VectorXd white = context.white * signal_variance<double>(received, covariance).cwiseSqrt();
-    factor.conservativeResize(factor.rows() + white.size(), received.cols());
-    factor.bottomRows(white.size()) = white.asDiagonal();
+    const double white = context.white * std::sqrt(signal_variance<double>(received, covariance).mean());
+    factor.conservativeResize(factor.rows() + received.cols(), received.cols());
+    factor.bottomRows(received.cols()) = white * Eigen::MatrixXd::Identity(received.cols(), received.cols());
   }
   return {received, optimal_decoder<double>(
                         received, factor, decoding_target<double>(context.shape, context.decoder, worker), covariance)};
@@ -58,6 +58,11 @@ double candidate_error(const CandidateContext& context, const Matrices<double>& 
   const Matrices<double> rounded = to_wire(context, encoders);
   if (!all_finite(rounded)) {
     return std::numeric_limits<double>::infinity();
+  }
+  if (context.decoder == Decoder::own_exact) {
+    const ErrorModel model{context.shape, OwnBlock::exact, context.first_kept_round, context.noise, context.entry,
+                           context.white, symmetric};
+    return Objective<double>(model).evaluate(rounded, false, false).error;
   }
   const NoiseSources sources = noise_sources(rounded, context.noise, context.entry);
   double sum = 0;

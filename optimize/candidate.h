@@ -16,8 +16,8 @@ struct CandidateContext {
   double white = 0;  ///< as ErrorModel has it
 };
 
-/// Sum over the workers (`symmetric`: the first one for all) of the squared error that the best R leaves; infinite if
-/// an encoder is not finite.
+/// The squared error that the best R leaves once the encoders are rounded to the wire, by which codes of one context
+/// can be compared (`symmetric`: by worker 0, which stands for all); infinite if an encoder is not finite.
 [[nodiscard]] double candidate_error(const CandidateContext& context, const Matrices<double>& encoders, bool symmetric);
 
 /// The code with these encoders, rounded to the wire, and the best R for them. Construction and prediction are empty.

@@ -134,7 +134,7 @@ Family perturbation_family(const RingShape& shape, const Perturbation<double>& p
   family.encoders = [shape, perturbation, rounds](const std::vector<double>& p) {
     return perturbation_encoders<double>(shape, perturbation, p[0], rounds);
   };
-  family.ansatz = [shape, perturbation, rounds](const std::vector<double>& p) {
+  family.ansatz = [perturbation, rounds](const std::vector<double>& p) {
     return make_perturbation_ansatz({perturbation.base, p[0] * perturbation.direction}, rounds);
   };
   return family;

@@ -35,6 +35,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostEntries = 3e7;
 
 constexpr int kMostStarts = 24;
+// Evaluations of one descent: of each, and more of those in front.
+constexpr int kCoarseEvaluations = 150;
+constexpr int kFineEvaluations = 1000;
 
 // Free numbers beyond which multiplicative perturbation is not descended in: its Hessian is dense.
 constexpr Eigen::Index kMostPerturbationNumbers = 400;
@@ -105,14 +108,16 @@ std::int64_t chosen_first_kept_round(const FitProblem& problem) {
   return first;
 }
 
-/// How many descents of so many evaluations take a few seconds on one core, an evaluation costing about its QR.
+/// How many descents of so many evaluations fit in the time that a default fit may take: under two seconds on one core
+/// for N c <= 128, more for larger ones. An evaluation costs about its QR.
 int affordable_descents(const ErrorModel& model, double evaluations, double least) {
   const double rows = static_cast<double>(model.shape.workers * model.shape.chunks);
   const double kept = static_cast<double>(model.kept());
-  const bool by_chain = model.shape.chunks % model.shape.workers == 0;
+  const bool by_chain = model.symmetric && model.shape.chunks % model.shape.workers == 0;
   const double evaluation = static_cast<double>(model.judged_workers()) * rows * kept *
                             (by_chain ? 30 : 2 * kept + 4 * static_cast<double>(model.shape.chunks));
-  return static_cast<int>(std::clamp(1.5e9 / (evaluations * evaluation), least, double{kMostStarts}));
+  const double operations = 8e8 * std::clamp(rows / 128, 1.0, 6.0);
+  return static_cast<int>(std::clamp(operations / (evaluations * evaluation), least, double{kMostStarts}));
 }
 
 /// Asks whether to go on, and says how far it has come.
@@ -264,22 +269,21 @@ class Fit {
 
   /// All descents; `white` is the price on R.
   void descend_all() {
-    std::size_t families = 0;
     int starts = kMostStarts;
     int refined = kMostStarts;
     for (const Scanned& scanned : scanned_) {
-      families += std::isfinite(scanned.found.value) ? 1 : 0;
-      starts = std::min(starts, affordable_descents(scanned.model, 100, 2));
-      refined = std::min(refined, affordable_descents(scanned.model, 1500, 4));
+      starts = std::min(starts, affordable_descents(scanned.model, kCoarseEvaluations, 2));
+      refined =
+          std::min(refined, affordable_descents(scanned.model, kFineEvaluations, scanned.model.symmetric ? 3 : 1));
     }
     const bool random = problem_.construction == "mpc";
     std::size_t count = scanned_.size();
     if (!random && std::any_of(scanned_.begin(), scanned_.end(), [&](const auto& s) { return descends(s); })) {
       count = static_cast<std::size_t>(options_.starts.value_or(starts));
     }
-    count = std::max(count, families);
+    count = std::max(count, scanned_.size());
     if (context_.white > 0) {
-      count = families;  // one of many steps of a bisection
+      count = scanned_.size();  // one of many steps of a bisection
     }
     result_.starts.resize(count);
     ends_.resize(count);
@@ -323,7 +327,7 @@ class Fit {
       if (!scanned.family.turns.empty() || ansatz->start().size() <= kMostPerturbationNumbers) {
         end.x = turn == 0 ? ansatz->start() : displaced(objective, *ansatz, end.error, k, turn);
         end.ansatz = std::move(ansatz);
-        go_down(k, 400, 1e-6, 0);
+        go_down(k, kCoarseEvaluations, 1e-6, 0);
       }
     }
     watch_.start_done(start.error);
@@ -331,7 +335,7 @@ class Fit {
 
   void refine(std::size_t k) {
     if (ends_[k].ansatz && !watch_.stopped()) {
-      go_down(k, 2000, 1e-7, 3);
+      go_down(k, kFineEvaluations, 1e-7, 3);
     }
   }
 
@@ -440,13 +444,16 @@ class Fit {
     return order;
   }
 
-  /// The ends that are worth rounding: within a few percent of the best, at most eight of them.
+  /// The ends that are worth rounding: within a few percent of the best, at most eight of them, fewer where that would
+  /// take longer than finding them did.
   [[nodiscard]] std::vector<std::size_t> finalists() const {
     std::vector<std::size_t> order = by_error();
     std::erase_if(order, [&, best = order.empty() ? 0 : order.front()](std::size_t k) {
       return ends_[k].error > 1.1 * ends_[best].error;
     });
-    order.resize(std::min<std::size_t>(order.size(), 8));
+    const std::int64_t entries = problem_.shape.workers * problem_.shape.chunks * problem_.shape.rounds();
+    const std::size_t most = watch_.stopped() ? 1 : (entries > 200'000 ? 2 : 8);
+    order.resize(std::min(order.size(), most));
     return order;
   }
 
@@ -455,18 +462,21 @@ class Fit {
     if (order.empty()) {
       throw std::runtime_error("the fit was stopped before it had found any code; give it more time");
     }
-    std::vector<Code> codes(order.size());
-    run_parallel(order.size(), options_.threads, [&](std::size_t k) {
-      const End& end = ends_[order[k]];
-      Matrices<double> encoders = end.encoders;
+    // Each as it ended, and as it set out: a closed form has many coefficients that need no rounding.
+    std::vector<Code> codes(2 * order.size());
+    run_parallel(codes.size(), options_.threads, [&](std::size_t k) {
+      const End& end = ends_[order[k / 2]];
+      const bool descended = k % 2 == 0 && end.ansatz != nullptr;
+      Matrices<double> encoders = k % 2 == 0 ? end.encoders : end.scanned->family.encoders(end.scanned->found.point);
       for (Eigen::MatrixXd& encoder : encoders) {
         encoder.conservativeResize(problem_.shape.rounds(), Eigen::NoChange);  // round 0 is not sent
       }
-      if (descends(*end.scanned)) {
+      if (descended) {
         encoders = scaled_to_wire(context_, encoders, end.scanned->model.symmetric && !options_.free);
       }
       codes[k] = make_candidate(context_, encoders);
-      codes[k].predicted_relative_error = predict_error(codes[k], entry()).relative;
+      const bool alike = end.scanned->model.symmetric && !(options_.free && descended);
+      codes[k].predicted_relative_error = predict_error(codes[k], entry(), alike ? 1 : 0).relative;
     });
     std::size_t best = 0;
     for (std::size_t k = 1; k < codes.size(); ++k) {
@@ -474,7 +484,7 @@ class Fit {
         best = k;
       }
     }
-    result_.best_start = order[best];
+    result_.best_start = order[best / 2];
     Code code = std::move(codes[best]);
     const Scanned& scanned = *ends_[result_.best_start].scanned;
     code.construction = {problem_.construction, {}, scanned.family.seed};
@@ -488,6 +498,7 @@ class Fit {
 
   void finish() {
     result_.code = best_code();
+    result_.code.predicted_relative_error = predict_error(result_.code, entry()).relative;
     const End& end = ends_[result_.best_start];
     ErrorModel model = end.scanned->model;
     result_.phi = phi(result_.code);

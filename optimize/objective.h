@@ -28,7 +28,7 @@ struct ErrorModel {
   std::int64_t first_kept_round = 1;  ///< f; N - 1 where the own block is included
   NoiseModel noise;
   NoiseEntry entry = NoiseEntry::operations;
-  double white = 0;        ///< rms of more noise on each kept vector, relative to it: the price that bounds R
+  double white = 0;  ///< rms of more noise on every kept vector, relative to the rms of all: the price that bounds R
   bool symmetric = false;  ///< every worker has the same error, so that worker 0 stands for all
 
   /// Rows of each U_i: L, and where the own block is included one more at the end, u_{i,0}, which is never sent.
@@ -343,12 +343,11 @@ typename Objective<Scalar>::Evaluation Objective<Scalar>::evaluate(const Matrice
     for_each_source(
         worker, [&](auto column, auto w, auto t) { alone(column) += variance.encoding(w, t - 1); },
         [&](auto column, auto source, auto w, auto t) { from(column) += (variance.*source)(w, t - 1); });
-    // White noise, and the rounding of decoding's products.
+    const Vector<Scalar> signal = signal_variance<Scalar>(m, covariance_);
     const bool rounds_products = model_.entry == NoiseEntry::operations || model_.entry == NoiseEntry::kept;
-    const Scalar white = Scalar(model_.white * model_.white) + (rounds_products ? eta_squared_ : Scalar(0));
-    if (white > Scalar(0)) {
-      alone += white * signal_variance<Scalar>(m, covariance_);
-    }
+    const Scalar own = rounds_products ? eta_squared_ : Scalar(0);             // of each by itself
+    const Scalar common = Scalar(model_.white * model_.white) / Scalar(kept);  // of all alike
+    alone += own * signal + Vector<Scalar>::Constant(kept, common * signal.sum());
     Matrix<Scalar> factor = Matrix<Scalar>::Zero(2 * kept, kept);
     for (std::int64_t column = 0; column < kept; ++column) {
       using std::sqrt;
@@ -377,9 +376,7 @@ typename Objective<Scalar>::Evaluation Objective<Scalar>::evaluate(const Matrice
       for_each_entry([&](auto column, auto chunk) { off.col(chunk) += m.col(column) * r(column, chunk); });
       for_each_entry([&](auto column, auto chunk) { by_received.col(column) += off.col(chunk) * r(column, chunk); });
       for (std::int64_t column = 0; column < kept; ++column) {
-        if (white > Scalar(0)) {
-          by_received.col(column) += white * r.row(column).squaredNorm() * m.col(column);
-        }
+        by_received.col(column) += (own * r.row(column).squaredNorm() + common * r.squaredNorm()) * m.col(column);
       }
       by_received = Scalar(2) * mix_workers<Scalar>(covariance_, by_received);
       scatter(by_received, worker, result.gradient);

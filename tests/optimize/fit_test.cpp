@@ -40,7 +40,10 @@ TEST_CASE("the errors that were promised, simulated in float32 and predicted wit
                                  {8, 20, "cyclic", 0.0037},
                                  {4, 8, "mpc-shift", 0.0003},
                                  {4, 12, "mpc", 0.0065}}) {
-    const FitResult result = fit(problem(promise.workers, promise.chunks, promise.construction));
+    FitOptions options;
+    options.starts = 3;
+    options.draws = 3;
+    const FitResult result = fit(problem(promise.workers, promise.chunks, promise.construction), options);
     const double simulated = simulate(result.code, 2000, 17).relative;
     const double predicted = result.code.predicted_relative_error;
     MESSAGE(fmt::format("{} ({}, {}): predicted {:.4f} %, simulated {:.4f} % (seed 17), {} codes in {:.2f} s",
