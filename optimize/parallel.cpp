@@ -15,6 +15,7 @@ bool run_parallel(std::size_t count, int threads, const std::function<void(std::
   std::atomic<std::size_t> done = 0;
   std::atomic<bool> failed = false;
   std::exception_ptr failure;
+  std::size_t failed_task = count;
   std::mutex mutex;
   const auto work = [&] {
     while (!failed && !(stop && stop())) {
@@ -26,8 +27,12 @@ bool run_parallel(std::size_t count, int threads, const std::function<void(std::
         task(index);
         ++done;
       } catch (...) {
+        // Tasks are begun in order, so that the lowest number that fails is the same however many threads there are.
         const std::lock_guard lock(mutex);
-        failure = failed ? failure : std::current_exception();
+        if (index < failed_task) {
+          failed_task = index;
+          failure = std::current_exception();
+        }
         failed = true;
       }
     }
