@@ -321,7 +321,7 @@ class PerturbationAnsatz final : public Ansatz {
 
 void Preconditioner::add_block(std::vector<Eigen::Index> entries, const Eigen::MatrixXd& curvature) {
   const Block* last = blocks_.empty() ? nullptr : &blocks_.back();
-  if (last != nullptr && last->curvature == curvature) {
+  if (last != nullptr && last->curvature.rows() == curvature.rows() && last->curvature == curvature) {
     blocks_.push_back({std::move(entries), curvature, last->cholesky});
     return;
   }
