@@ -112,7 +112,8 @@ const CatalogueEntry* better_in_catalogue(const Code& code, const FitArguments& 
   const FitProblem& problem = arguments.problem;
   const bool comparable = problem.decoder == Decoder::own_exact && problem.own_block == OwnBlock::exact &&
                           problem.correlation == 0 && problem.covariance.size() == 0 && !problem.eta &&
-                          !problem.noise_entry && !problem.bounds.any_kappa() && !problem.bounds.any_decoder();
+                          !problem.noise_entry && !problem.first_kept_round && !problem.bounds.any_kappa() &&
+                          !problem.bounds.any_decoder();
   const CatalogueEntry* entry = comparable ? find_in_catalogue(problem.shape, problem.wire) : nullptr;
   const bool better = entry != nullptr && entry->simulated_relative_error < 0.99 * *code.simulated_relative_error;
   return better ? entry : nullptr;
@@ -189,6 +190,7 @@ void run_fit(FitArguments& arguments) {
   FitConsole console;
   arguments.options.progress = [&](const FitProgress& progress) { return console.progress(progress); };
   const FitResult result = fit(arguments.problem, arguments.options);
+  console.clear_line();
   const CatalogueEntry* better = better_in_catalogue(result.code, arguments);
   const nlohmann::ordered_json found = {
       {"evaluations", result.evaluations},

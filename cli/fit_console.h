@@ -20,9 +20,10 @@ class FitConsole {
 
   [[nodiscard]] static bool interrupted();
 
- private:
+  /// Before anything else is printed.
   void clear_line();
 
+ private:
   bool is_terminal_;
   bool line_is_drawn_ = false;
   std::chrono::steady_clock::time_point start_;

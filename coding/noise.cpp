@@ -117,7 +117,8 @@ NoiseSources noise_sources(const Matrices<double>& encoders, const NoiseModel& n
   const auto workers = static_cast<std::int64_t>(encoders.size());
   const std::int64_t rounds = encoders.front().rows();
   const double eta_squared = noise.eta * noise.eta;
-  const SumVariance variance(encoders, worker_covariance(noise, workers));
+  const Eigen::MatrixXd covariance = worker_covariance(noise, workers);
+  const SumVariance variance(encoders, covariance);
   const Eigen::MatrixXd none = Eigen::MatrixXd::Zero(workers, rounds);
   NoiseSources sources{{workers, encoders.front().cols()}, none, none, none};
   if (entry == NoiseEntry::kept) {
@@ -136,7 +137,8 @@ NoiseSources noise_sources(const Matrices<double>& encoders, const NoiseModel& n
         continue;
       }
       sources.encoding(i, t - 1) =
-          eta_squared * encoding_variance<double>(encoders[static_cast<std::size_t>(i)].row(t - 1).transpose());
+          eta_squared * covariance(i, i) *
+          encoding_variance<double>(encoders[static_cast<std::size_t>(i)].row(t - 1).transpose());
       const bool both =
           variance(i, t, 1) > 0 && t > 1 && variance(i - 1, t - 1, workers - 1) > 0;  // delta_{i,t}, o_{i,t-1}
       sources.adding(i, t - 1) = both ? eta_squared * sent : 0;

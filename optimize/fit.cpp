@@ -192,7 +192,12 @@ class Fit {
  private:
   [[nodiscard]] NoiseModel noise() const {
     return {problem_.wire, problem_.eta.value_or(wire_eta(problem_.wire, problem_.shape.workers)), problem_.correlation,
-            problem_.covariance};
+            scaled_covariance()};
+  }
+  /// The measured covariance of mean diagonal 1: errors are relative, so its unit must not matter.
+  [[nodiscard]] Eigen::MatrixXd scaled_covariance() const {
+    const Eigen::MatrixXd& covariance = problem_.covariance;
+    return covariance.size() == 0 ? covariance : Eigen::MatrixXd(covariance / covariance.diagonal().mean());
   }
   [[nodiscard]] NoiseEntry entry() const { return problem_.noise_entry.value_or(noise_entry_of(problem_.wire)); }
 
@@ -324,7 +329,8 @@ class Fit {
     if (descends(scanned)) {
       auto ansatz =
           options_.free || !uniform() ? make_free_ansatz(end.encoders) : scanned.family.ansatz(scanned.found.point);
-      if (!scanned.family.turns.empty() || ansatz->start().size() <= kMostPerturbationNumbers) {
+      const bool in_blocks = options_.free || !uniform() || scanned.family.symmetric();
+      if (in_blocks || ansatz->start().size() <= kMostPerturbationNumbers) {
         end.x = turn == 0 ? ansatz->start() : displaced(objective, *ansatz, end.error, k, turn);
         end.ansatz = std::move(ansatz);
         go_down(k, kCoarseEvaluations, 1e-6, 0);
@@ -413,9 +419,16 @@ class Fit {
     };
     double low = 1e-14;
     double high = 1;
-    if (excess(0) <= 1 || watch_.stopped()) {
+    const auto require_time = [this] {
+      if (watch_.stopped()) {
+        throw std::runtime_error(
+            "the fit was stopped before it had found a code within the bounds of R; give it more time");
+      }
+    };
+    if (excess(0) <= 1) {
       return;
     }
+    require_time();
     if (const double least = excess(high); least > 1) {
       throw std::invalid_argument(
           fmt::format("no code with so small an R was found; even at an error of {:.3g} R is {:.3g} times the bound",
@@ -425,7 +438,9 @@ class Fit {
       const double middle = std::sqrt(low * high);
       (excess(middle) <= 1 ? high : low) = middle;
     }
+    require_time();
     (void)excess(high);
+    require_time();
   }
 
   void set_white(double white) {

@@ -228,8 +228,8 @@ typename Objective<Scalar>::Sources Objective<Scalar>::variances(const Matrices<
         sources.adding(i, t - 1) = eta_squared_ * sent;
         continue;
       }
-      sources.encoding(i, t - 1) =
-          eta_squared_ * encoding_variance<Scalar>(encoders[static_cast<std::size_t>(i)].row(t - 1));
+      sources.encoding(i, t - 1) = eta_squared_ * covariance_(i, i) *
+                                   encoding_variance<Scalar>(encoders[static_cast<std::size_t>(i)].row(t - 1));
       const bool both =
           variance(encoders, i, t, 1) > Scalar(0) && t > 1 && variance(encoders, i - 1, t - 1, workers - 1) > Scalar(0);
       sources.adding(i, t - 1) = both ? eta_squared_ * sent : Scalar(0);
@@ -266,7 +266,8 @@ void Objective<Scalar>::add_source_gradient(const Matrices<Scalar>& encoders, co
       const Scalar encoding = weight_of(weights.encoding, variances.encoding);
       if (encoding > Scalar(0)) {
         const auto w = static_cast<std::size_t>(i);
-        gradient[w].row(t - 1) += encoding * encoding_variance_gradient<Scalar>(encoders[w].row(t - 1)).transpose();
+        gradient[w].row(t - 1) +=
+            encoding * covariance_(i, i) * encoding_variance_gradient<Scalar>(encoders[w].row(t - 1)).transpose();
       }
     }
   }

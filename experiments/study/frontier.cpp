@@ -280,6 +280,7 @@ class Frontier {
     const double middle = std::sqrt(bounds.front() * bounds.back()) * (1 - 1e-9);
     study_.monotone = study_.feasible = true;
     bool slopes = true;
+    bool any_slope = false;
     for (FrontierFamily& family : study_.families) {
       std::vector<double> kappa;
       std::vector<double> error;
@@ -294,13 +295,14 @@ class Frontier {
         }
       }
       if (kappa.size() >= 3 && kappa.front() < kappa.back()) {
+        any_slope = true;
         family.fit = fit_log_log(kappa, error);
         const boost::math::students_t student(static_cast<double>(kappa.size() - 2));
         family.slope_error = boost::math::quantile(student, 0.975) * family.fit->slope_error;
         slopes = slopes && std::abs(family.fit->slope - study_.theory) <= std::max(kSlopeTolerance, family.slope_error);
       }
     }
-    study_.holds = study_.monotone && study_.feasible && slopes;
+    study_.holds = study_.monotone && study_.feasible && slopes && any_slope;
   }
 
   static constexpr std::array<const char*, 3> kNames{"mpc", "mpc-shift", "nodes"};

@@ -170,9 +170,11 @@ TEST_CASE("a prediction that the simulation contradicts is said to be wrong, and
 TEST_CASE("Ctrl-C keeps the best code so far and says so") {
   const test::TemporaryFolder folder;
   const Outcome stopped = testing::shell(
-      folder, fmt::format("timeout -s INT -k 60 2 '{}' fit --workers 4 --chunks 8 --starts 100000 --threads 1 "
-                          "-o code.json; status=$?; [ $status = 124 ] && status=130; exit $status",
-                          CERAR_PROGRAM));
+      folder,
+      fmt::format(
+          "timeout --preserve-status -s INT -k 60 2 '{}' fit --workers 4 --chunks 8 --starts 100000 --threads 1 "
+          "-o code.json",
+          CERAR_PROGRAM));
   CHECK(stopped.status == 130);
   CHECK(contains(stopped.out, "interrupted, the best so far was kept"));
   CHECK(read_shift_code_file(folder / "code.json").shape == RingShape{4, 8});
