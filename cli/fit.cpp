@@ -198,6 +198,8 @@ void run_fit(FitArguments& arguments) {
       {"starts", result.starts.size()},
       {"best_start", result.best_start},
       {"interrupted", result.interrupted},
+      {"phi", result.phi},  // with the own block included, if that was asked for
+      {"kappa_max", result.kappa_max},
       {"kappa_window", result.kappa_window},
       {"better_in_catalogue", better == nullptr ? nlohmann::ordered_json(nullptr) : to_json(*better)}};
   std::string remark = remark_on(result);
