@@ -20,14 +20,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace cerar::cli {
 namespace {
@@ -49,7 +51,19 @@ struct FitArguments {
   std::string output;
   std::string report;
   bool json = false;
+  std::vector<const CLI::Option*> fitted_only;     ///< options that say nothing about a piggyback code
+  std::vector<const CLI::Option*> piggyback_only;  ///< options that say nothing about any other
 };
+
+/// @throws std::invalid_argument naming the first of the options that was given
+void refuse(const std::vector<const CLI::Option*>& options, const std::string& construction) {
+  for (const CLI::Option* option : options) {
+    if (option->count() > 0) {
+      throw std::invalid_argument(fmt::format("{} means nothing for a code of construction {}; leave it out",
+                                              option->get_name(), construction));
+    }
+  }
+}
 
 /// By default starts are tried on every processor: the result does not depend on how many there are.
 int all_processors() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
@@ -96,12 +110,17 @@ std::optional<NoiseEntry> noise_entry_of(const FitArguments& arguments) {
       "noise model \"{}\" is unknown; the known ones are operations, hops and white", arguments.noise_model));
 }
 
+/// Descents that were begun: a fit that is stopped does not get to all.
+std::ptrdiff_t begun(const FitResult& result) {
+  return std::count_if(result.starts.begin(), result.starts.end(), [](const FitStart& start) { return start.begun(); });
+}
+
 /// One line on how the code was found.
 std::string remark_on(const FitResult& result) {
   const FitStart& best = result.starts[result.best_start];
   std::string remark = fmt::format("{} codes tried in {:.2f} s", result.evaluations, result.seconds);
   if (best.evaluations > 0) {
-    remark += fmt::format("; best of {} descents, from {}: {} -> {}", result.starts.size(), best.from,
+    remark += fmt::format("; best of {} descents, from {}: {} -> {}", begun(result), best.from,
                           percent(best.closed_form_error), percent(best.error));
   }
   return remark;
@@ -152,7 +171,11 @@ void print(const RingCode& code, nlohmann::ordered_json found, const std::string
            const FitArguments& arguments) {
   std::visit(
       [&](const auto& one) {
-        const auto report = make_report(one);
+        auto report = make_report(one);
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, Code>) {
+          report.phi = found.value("phi", report.phi);
+          report.kappa_max = found.value("kappa_max", report.kappa_max);
+        }
         if (arguments.json) {
           nlohmann::ordered_json object = report_json(one, report);
           object.update(found);
@@ -177,10 +200,6 @@ void finish(const RingCode& code, nlohmann::ordered_json found, const std::strin
 
 void run_piggyback(const FitArguments& arguments) {
   const FitProblem& problem = arguments.problem;
-  if (!arguments.report.empty() || !arguments.covariance_file.empty()) {
-    throw std::invalid_argument(
-        "--report and --covariance are for codes that are fitted; the piggyback ring's is in closed form");
-  }
   const double eta = problem.eta.value_or(eta_of(problem));
   finish(make_piggyback_code(problem.shape, {.wire = problem.wire, .eta = eta, .correlation = problem.correlation}),
          {{"seconds", 0.0}}, "d in closed form", arguments);
@@ -195,7 +214,7 @@ void run_fit(FitArguments& arguments) {
   const nlohmann::ordered_json found = {
       {"evaluations", result.evaluations},
       {"seconds", result.seconds},
-      {"starts", result.starts.size()},
+      {"starts", begun(result)},
       {"best_start", result.best_start},
       {"interrupted", result.interrupted},
       {"phi", result.phi},  // with the own block included, if that was asked for
@@ -203,9 +222,9 @@ void run_fit(FitArguments& arguments) {
       {"kappa_window", result.kappa_window},
       {"better_in_catalogue", better == nullptr ? nlohmann::ordered_json(nullptr) : to_json(*better)}};
   std::string remark = remark_on(result);
-  const bool interrupted = result.interrupted && FitConsole::interrupted();
+  const int signal = result.interrupted ? StopRequest::signal() : 0;
   if (result.interrupted) {
-    remark += fmt::format("; {}, the best so far was kept", interrupted ? "interrupted" : "ended by the time limit");
+    remark += fmt::format("; {}, the best so far was kept", signal != 0 ? "interrupted" : "ended by the time limit");
   }
   if (better != nullptr) {
     remark += '\n' + report_line("better in the catalogue", percent(better->simulated_relative_error),
@@ -217,8 +236,8 @@ void run_fit(FitArguments& arguments) {
     write_fit_report(result, arguments.report);
   }
   require_agreement(result.code, arguments);
-  if (interrupted) {
-    throw ExitStatus{128 + SIGINT};
+  if (signal != 0) {
+    throw ExitStatus{128 + signal};
   }
 }
 
@@ -228,6 +247,8 @@ void run(FitArguments& arguments) {
         fmt::format("decoder \"{}\" is unknown; the known ones are own-exact and paper", arguments.decoder));
   }
   FitProblem& problem = arguments.problem;
+  refuse(problem.construction == piggyback_construction ? arguments.fitted_only : arguments.piggyback_only,
+         problem.construction);
   problem.decoder = arguments.decoder == "paper" ? Decoder::paper : Decoder::own_exact;
   problem.own_block = arguments.own_included ? OwnBlock::included : OwnBlock::exact;
   problem.noise_entry = noise_entry_of(arguments);
@@ -296,8 +317,8 @@ void add_fit(CLI::App& app) {
   command->add_flag("--closed-form", arguments->closed_form,
                     "keep U in closed form: scan its parameters, without the descent that follows");
   command->add_option("--starts", options.starts,
-                      "descents: from the closed forms, then from random points round them; without it as many as "
-                      "take seconds");
+                      "descents: one from every closed form, then from random points round them; without it as many as "
+                      "take seconds. mpc: one from each of --draws");
   command->add_option("--threads", options.threads, "descents at a time; the result does not depend on it")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
@@ -327,6 +348,14 @@ void add_fit(CLI::App& app) {
                       "folder for the evidence: convergence, singular values and errors by worker, chunk and block, as "
                       "tables and pictures, and the code");
   command->add_flag("--json", arguments->json, "print one JSON object instead of the table");
+  for (const char* name : {"--covariance", "--decoder", "--first-kept-round", "--closed-form", "--starts",
+                           "--time-limit", "--free", "--draws", "--noise-model", "--own-included", "--kappa-max",
+                           "--window-kappa-max", "--decoder-max", "--decoder-norm", "--report"}) {
+    arguments->fitted_only.push_back(command->get_option(name));
+  }
+  for (const char* name : {"--values", "--latency", "--bandwidth"}) {
+    arguments->piggyback_only.push_back(command->get_option(name));
+  }
   command->footer(
       "Example: cerar fit --workers 4 --chunks 12 -o code.json\n"
       "         cerar fit --construction piggyback --workers 8 --chunks 64 -o piggyback.json\n"

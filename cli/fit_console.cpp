@@ -3,34 +3,14 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <unistd.h>
 
 namespace cerar::cli {
-namespace {
-
-volatile std::sig_atomic_t stop_requested = 0;
-
-void on_signal(int number) {
-  stop_requested = 1;
-  std::signal(number, SIG_DFL);
-}
-
-}  // namespace
-
 FitConsole::FitConsole()
-    : is_terminal_(isatty(STDERR_FILENO) == 1), start_(std::chrono::steady_clock::now()), last_drawn_(start_) {
-  stop_requested = 0;
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-}
+    : is_terminal_(isatty(STDERR_FILENO) == 1), start_(std::chrono::steady_clock::now()), last_drawn_(start_) {}
 
-FitConsole::~FitConsole() {
-  clear_line();
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-}
+FitConsole::~FitConsole() { clear_line(); }
 
 bool FitConsole::progress(const FitProgress& progress) {
   const auto now = std::chrono::steady_clock::now();
@@ -44,10 +24,8 @@ bool FitConsole::progress(const FitProgress& progress) {
         std::isfinite(progress.best_error) ? fmt::format(", best {:.4g} %", 100 * progress.best_error) : std::string());
     std::fflush(stderr);
   }
-  return stop_requested == 0;
+  return StopRequest::signal() == 0;
 }
-
-bool FitConsole::interrupted() { return stop_requested != 0; }
 
 void FitConsole::clear_line() {
   if (line_is_drawn_) {

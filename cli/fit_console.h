@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/stop_request.h"
 #include "optimize/fit.h"
 
 #include <chrono>
@@ -18,12 +19,11 @@ class FitConsole {
   /// For FitOptions::progress: shows it, and answers whether to go on.
   [[nodiscard]] bool progress(const FitProgress& progress);
 
-  [[nodiscard]] static bool interrupted();
-
   /// Before anything else is printed.
   void clear_line();
 
  private:
+  StopRequest stop_;
   bool is_terminal_;
   bool line_is_drawn_ = false;
   std::chrono::steady_clock::time_point start_;

@@ -7,10 +7,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <stdexcept>
@@ -20,13 +18,6 @@
 
 namespace cerar::cli {
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-void on_interrupt(int) {
-  interrupted = 1;
-  std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the program at once
-}
 
 double positive_number(const std::string& option, std::string_view text) {
   double value = 0;
@@ -51,19 +42,13 @@ void add_study_options(CLI::App& command, StudyArguments& arguments) {
       ->capture_default_str();
 }
 
-StudyConsole::StudyConsole() {
-  use_one_blas_thread();
-  interrupted = 0;
-  std::signal(SIGINT, on_interrupt);
-}
-
-StudyConsole::~StudyConsole() { std::signal(SIGINT, SIG_DFL); }
+StudyConsole::StudyConsole() { use_one_blas_thread(); }
 
 StudyHooks StudyConsole::hooks(const StudyArguments& arguments) const {
   StudyHooks hooks;
   hooks.threads =
       arguments.threads > 0 ? arguments.threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  hooks.stop = [] { return interrupted != 0; };
+  hooks.stop = [] { return StopRequest::signal() != 0; };
   if (isatty(STDERR_FILENO) == 1) {
     hooks.report = [](std::size_t done, std::size_t all) {
       fmt::print(stderr, "\r{} of {} points{}", done, all, done == all ? "\r\033[K" : "");
@@ -76,7 +61,7 @@ StudyHooks StudyConsole::hooks(const StudyArguments& arguments) const {
 void end_interrupted(const StudyArguments& arguments) {
   fmt::print(stderr, "\ncerar: interrupted; finished points are kept in {}: the same command goes on from there\n",
              arguments.folder);
-  throw ExitStatus{128 + SIGINT};
+  throw ExitStatus{128 + StopRequest::signal()};
 }
 
 std::vector<double> parse_grid(const std::string& option, const std::string& text, int points) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/stop_request.h"
 #include "experiments/study/study_hooks.h"
 
 #include <CLI/CLI.hpp>
@@ -22,11 +23,11 @@ void add_study_options(CLI::App& command, StudyArguments& arguments);
 class StudyConsole {
  public:
   StudyConsole();
-  ~StudyConsole();
-  StudyConsole(const StudyConsole&) = delete;
-  StudyConsole& operator=(const StudyConsole&) = delete;
 
   [[nodiscard]] StudyHooks hooks(const StudyArguments& arguments) const;
+
+ private:
+  StopRequest stop_;
 };
 
 /// Says that what is finished is kept, and ends the program as an interrupted one.

@@ -40,8 +40,7 @@ void add_study_rates(CLI::App& study) {
   command->add_option("--chunks-to", options.most_chunks, "The largest number of chunks; without it 4 N");
   command->add_option("--wire", options.wire, fmt::format("One of {}", fmt::join(wire_names(), ", ")))
       ->capture_default_str();
-  command->add_option("--construction", options.construction,
-                      "As cerar fit has it; without it cyclic for integer wires, otherwise overlapped");
+  command->add_option("--construction", options.construction, "As cerar fit has it")->capture_default_str();
   add_study_options(*command, arguments->study);
   command->footer(
       "Example: cerar study rates --workers 8 --wire f32 -o rates\n"

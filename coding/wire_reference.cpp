@@ -12,15 +12,6 @@
 namespace cerar {
 namespace {
 
-template <class To, class From>
-Matrices<To> cast(const Matrices<From>& matrices) {
-  Matrices<To> result;
-  for (const Matrix<From>& matrix : matrices) {
-    result.push_back(matrix.template cast<To>());
-  }
-  return result;
-}
-
 /// Rounds what is sent to Word, to nearest.
 template <class Word>
 struct SentAs {

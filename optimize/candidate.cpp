@@ -65,11 +65,13 @@ double candidate_error(const CandidateContext& context, const Matrices<double>& 
     return Objective<double>(model).evaluate(rounded, false, false).error;
   }
   const NoiseSources sources = noise_sources(rounded, context.noise, context.entry);
+  const std::int64_t judged = symmetric ? 1 : context.shape.workers;
   double sum = 0;
-  for (std::int64_t worker = 0; worker < (symmetric ? 1 : context.shape.workers); ++worker) {
+  for (std::int64_t worker = 0; worker < judged; ++worker) {
     sum += decode(context, rounded, sources, worker).best.squared_error;
   }
-  return sum;
+  const double truth = worker_covariance(context.noise, context.shape.workers).sum();
+  return sum / (static_cast<double>(judged * context.shape.chunks) * truth);
 }
 
 Code make_candidate(const CandidateContext& context, const Matrices<double>& encoders) {

@@ -16,8 +16,10 @@ struct CandidateContext {
   double white = 0;  ///< as ErrorModel has it
 };
 
-/// The squared error that the best R leaves once the encoders are rounded to the wire, by which codes of one context
-/// can be compared (`symmetric`: by worker 0, which stands for all); infinite if an encoder is not finite.
+/// The squared relative error that the best R leaves once the encoders are rounded to the wire (docs/theory.md, eq. 11
+/// without the decoder's additions), mean over the workers (`symmetric`: of worker 0, which stands for all); infinite
+/// if an encoder is not finite.
+/// @param encoders  U_0 .. U_{N-1}, each L x c
 [[nodiscard]] double candidate_error(const CandidateContext& context, const Matrices<double>& encoders, bool symmetric);
 
 /// The code with these encoders, rounded to the wire, and the best R for them. Construction and prediction are empty.

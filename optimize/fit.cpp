@@ -9,14 +9,14 @@
 #include "optimize/candidate.h"
 #include "optimize/descent.h"
 #include "optimize/family.h"
+#include "optimize/fit_request.h"
+#include "optimize/fit_watch.h"
 #include "optimize/parallel.h"
 #include "optimize/search.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -31,9 +31,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Entries of all N encoders together; beyond this a fit would take gigabytes and hours.
-constexpr double kMostEntries = 3e7;
-
 constexpr int kMostStarts = 24;
 // Evaluations of one descent: of each, and more of those in front.
 constexpr int kCoarseEvaluations = 150;
@@ -41,72 +38,6 @@ constexpr int kFineEvaluations = 1000;
 
 // Free numbers beyond which multiplicative perturbation is not descended in: its Hessian is dense.
 constexpr Eigen::Index kMostPerturbationNumbers = 400;
-
-void check(const FitProblem& problem, const FitOptions& options) {
-  validate(problem.shape);
-  const double entries = static_cast<double>(problem.shape.workers) * static_cast<double>(problem.shape.rounds()) *
-                         static_cast<double>(problem.shape.chunks);
-  if (entries > kMostEntries) {
-    throw std::invalid_argument(fmt::format(
-        "a code for {} workers and {} chunks has {:.2g} numbers in U, more than the {:.2g} that can be fitted ({:.1f} "
-        "GB for the matrices alone); take fewer chunks (chunks = 3 workers is a good choice) or fewer workers",
-        problem.shape.workers, problem.shape.chunks, entries, kMostEntries,
-        3 * entries * sizeof(double) * static_cast<double>(problem.shape.workers) / 1e9));
-  }
-  if (!(problem.correlation >= 0 && problem.correlation < 1)) {
-    throw std::invalid_argument(
-        fmt::format("correlation is {}; it must be at least 0 and less than 1", problem.correlation));
-  }
-  if (problem.eta && !(*problem.eta >= 0 && *problem.eta < 1)) {
-    throw std::invalid_argument(fmt::format("eta is {}; it must be at least 0 and less than 1", *problem.eta));
-  }
-  if (problem.decoder == Decoder::paper && problem.shape.workers < 2) {
-    throw std::invalid_argument("the paper's decoder needs at least 2 workers; take own-exact decoding");
-  }
-  const std::pair<double, const char*> kappas[] = {{problem.bounds.stacked_kappa, "kappa-max"},
-                                                   {problem.bounds.window_kappa, "window-kappa-max"}};
-  for (const auto& [bound, option] : kappas) {
-    if (bound != 0 && !(bound >= 1 && std::isfinite(bound))) {
-      throw std::invalid_argument(fmt::format("{} is {}; a condition number is at least 1", option, bound));
-    }
-  }
-  const bool bounded = problem.bounds.any_kappa() || problem.bounds.any_decoder();
-  if (problem.decoder == Decoder::paper && (bounded || problem.own_block == OwnBlock::included)) {
-    throw std::invalid_argument(
-        "bounds and the included own block go with own-exact decoding; the paper's literal decoder has an error of at "
-        "least 1 / sqrt(N c) whatever U is");
-  }
-  if (!(problem.bounds.largest_entry >= 0 && problem.bounds.frobenius >= 0)) {
-    throw std::invalid_argument("bounds of R must be positive");
-  }
-  if (options.draws < 1) {
-    throw std::invalid_argument(fmt::format("draws is {}; at least 1 is needed", options.draws));
-  }
-  if (options.starts && *options.starts < 1) {
-    throw std::invalid_argument(fmt::format("starts is {}; at least 1 is needed", *options.starts));
-  }
-  if (options.threads < 1) {
-    throw std::invalid_argument(fmt::format("threads is {}; at least 1 is needed", options.threads));
-  }
-  if (!(options.time_limit >= 0)) {
-    throw std::invalid_argument(fmt::format("the time limit is {} s; it must not be negative", options.time_limit));
-  }
-}
-
-/// f, checked: 1 for overlapped codes, whose early messages hold the head unmixed, otherwise N - 1.
-std::int64_t chosen_first_kept_round(const FitProblem& problem) {
-  const RingShape& shape = problem.shape;
-  const std::int64_t last = std::max<std::int64_t>(1, shape.workers - 1);
-  const bool own_exact = problem.decoder == Decoder::own_exact && problem.own_block == OwnBlock::exact;
-  const bool full_window = own_exact && problem.construction == "overlapped" && shape.chunks > shape.workers;
-  const std::int64_t first = problem.first_kept_round.value_or(full_window ? 1 : last);
-  if (first > last || first < (own_exact ? 1 : last)) {
-    throw std::invalid_argument(fmt::format(
-        "first_kept_round is {}; with {} workers it must be {}", first, shape.workers,
-        own_exact ? fmt::format("from 1 to {}", last) : fmt::format("{} where the own block is decoded too", last)));
-  }
-  return first;
-}
 
 /// How many descents of so many evaluations fit in the time that a default fit may take: under two seconds on one core
 /// for N c <= 128, more for larger ones. An evaluation costs about its QR.
@@ -119,49 +50,6 @@ int affordable_descents(const ErrorModel& model, double evaluations, double leas
   const double operations = 8e8 * std::clamp(rows / 128, 1.0, 6.0);
   return static_cast<int>(std::clamp(operations / (evaluations * evaluation), least, double{kMostStarts}));
 }
-
-/// Asks whether to go on, and says how far it has come.
-class Watch {
- public:
-  explicit Watch(const FitOptions& options) : options_(options), start_(std::chrono::steady_clock::now()) {
-    progress_.best_error = kInfinity;
-  }
-
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
-  void expect(std::size_t starts) { progress_.starts = starts; }
-
-  void start_done(double error) {
-    const std::lock_guard lock(mutex_);
-    ++progress_.starts_done;
-    progress_.best_error = std::min(progress_.best_error, error);
-  }
-
-  /// Before every evaluation: whether the fit is to end.
-  [[nodiscard]] bool asks_to_stop() {
-    if (stopped_) {
-      return true;
-    }
-    const std::lock_guard lock(mutex_);
-    ++progress_.evaluations;
-    if ((options_.time_limit > 0 && seconds() > options_.time_limit) ||
-        (options_.progress && !options_.progress(progress_))) {
-      stopped_ = true;
-    }
-    return stopped_;
-  }
-
-  [[nodiscard]] bool stopped() const { return stopped_; }
-
- private:
-  const FitOptions& options_;
-  std::chrono::steady_clock::time_point start_;
-  std::mutex mutex_;
-  FitProgress progress_;
-  std::atomic<bool> stopped_ = false;
-};
 
 /// A family in closed form, scanned.
 struct Scanned {
@@ -260,7 +148,7 @@ class Fit {
     const std::pair<double, Conditioned> limits[] = {{problem_.bounds.stacked_kappa, Conditioned::stacked},
                                                      {problem_.bounds.window_kappa, Conditioned::windows}};
     for (const auto& [bound, which] : limits) {
-      if (bound > 0) {
+      if (bound > 0 && problem_.shape.workers > 1) {
         const double kappa = std::exp(smooth_condition(objective, which, encoders, false).log_kappa);
         if (!(kappa <= bound)) {
           const std::lock_guard lock(mutex_);
@@ -312,13 +200,13 @@ class Fit {
   void descend_one(std::size_t k) {
     const Scanned& scanned = scanned_[k % scanned_.size()];
     const std::size_t turn = k / scanned_.size();
+    if (!std::isfinite(scanned.found.value) || (turn > 0 && watch_.stopped())) {
+      return;
+    }
     FitStart& start = result_.starts[k];
     start.from = turn == 0 ? "closed form" : fmt::format("random {}", k);
     if (scanned_.size() > 1 && problem_.construction == "overlapped" && k % scanned_.size() == 1) {
       start.from += ", two heads";
-    }
-    if (!std::isfinite(scanned.found.value) || (turn > 0 && watch_.stopped())) {
-      return;
     }
     End& end = ends_[k];
     end.scanned = &scanned;
@@ -548,7 +436,7 @@ class Fit {
 
   const FitProblem& problem_;
   const FitOptions& options_;
-  Watch watch_;
+  FitWatch watch_;
   std::int64_t first_;
   CandidateContext context_;
   std::vector<Scanned> scanned_;

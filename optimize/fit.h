@@ -58,6 +58,9 @@ struct FitStart {
   double error = 0;              ///< relative, where it ended
   int evaluations = 0;
   std::vector<double> history;  ///< relative error after each improvement
+
+  /// False for starts that a fit did not get to, and for closed forms that bounds keep out.
+  [[nodiscard]] bool begun() const noexcept { return !from.empty(); }
 };
 
 struct FitResult {

@@ -7,15 +7,14 @@
 #include "coding/overlapped.h"
 #include "coding/received.h"
 #include "experiments/study/multiprecision.h"
+#include "experiments/study/run_points.h"
 #include "experiments/study/study_folder.h"
-#include "optimize/parallel.h"
 #include "optimize/search.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <stdexcept>
 
 namespace cerar {
@@ -151,19 +150,12 @@ std::optional<ExponentStudy> study_exponents(const ExponentOptions& options, con
   study.curves = curves_for(study.options);
   const StudyFolder points(folder, {{"study", "exponents"}, {"workers", options.workers}});
   const std::vector<double>& eta = study.options.eta;
-  std::mutex mutex;
-  std::size_t done = 0;
-  const std::size_t all = study.curves.size() * eta.size();
-  const auto task = [&](std::size_t index) {
+  const auto point = [&](std::size_t index) {
     ExponentCurve& curve = study.curves[index / eta.size()];
     curve.points[index % eta.size()] = compute_or_read(curve, eta[index % eta.size()], points);
-    const std::lock_guard lock(mutex);
-    ++done;
-    if (hooks.report) {
-      hooks.report(done, all);
-    }
+    return true;
   };
-  if (!run_parallel(all, hooks.threads, task, hooks.stop)) {
+  if (!run_points(study.curves.size() * eta.size(), hooks, point)) {
     return std::nullopt;
   }
   for (ExponentCurve& curve : study.curves) {

@@ -76,6 +76,9 @@ void report_convergence(const FitResult& result, const TemporaryFolder& folder) 
   std::string best_curve;
   for (std::size_t k = 0; k < result.starts.size(); ++k) {
     const FitStart& start = result.starts[k];
+    if (!start.begun()) {
+      continue;
+    }
     std::vector<double> errors = {start.closed_form_error};
     errors.insert(errors.end(), start.history.begin(), start.history.end());
     const bool best = k == result.best_start;
@@ -89,14 +92,17 @@ void report_convergence(const FitResult& result, const TemporaryFolder& folder) 
         fmt::format("$start{} using 1:2 with linespoints pt 7 ps 0.3 lw {} lc rgb '{}' {}", k, best ? 3 : 1,
                     plot_colours[best ? 1 : 5],
                     best ? fmt::format("title {}", gnuplot_quoted("the best, from " + start.from)) : "notitle");
-    if (best) {
-      best_curve = curve;
-    } else if (errors.front() > 0) {
-      curves.push_back(curve);
+    if (errors.front() > 0) {
+      (best ? best_curve : curves.emplace_back()) = curve;
     }
   }
-  curves.push_back(best_curve);  // over the others
+  if (!best_curve.empty()) {
+    curves.push_back(best_curve);  // over the others
+  }
   write_file_atomically(folder / "convergence.csv", csv);
+  if (curves.empty()) {
+    return;  // exact from the start: a logarithmic axis has no place for it
+  }
   draw_with_gnuplot(
       data + log_log_style() +
           fmt::format(
@@ -117,6 +123,7 @@ Eigen::MatrixXd matrix_of(const Code& code, std::int64_t worker, bool stacked) {
 
 void report_singular_values(const Code& code, const TemporaryFolder& folder) {
   std::string csv = "matrix,worker,k,value,level\n";
+  bool anything = false;
   std::string data;
   std::string plots;
   for (const bool stacked : {false, true}) {
@@ -129,6 +136,7 @@ void report_singular_values(const Code& code, const TemporaryFolder& folder) {
         const auto index = static_cast<std::size_t>(k);
         csv += fmt::format("{},{},{},{},{}\n", matrix, worker, k, values(k),
                            index < levels.size() ? fmt::format("{}", levels[index]) : "");
+        anything = anything || values(k) > 0;
         points += values(k) > 0 ? fmt::format("{} {}\n", k + 1, values(k)) : "";
       }
     }
@@ -150,6 +158,9 @@ void report_singular_values(const Code& code, const TemporaryFolder& folder) {
     }
   }
   write_file_atomically(folder / "singular_values.csv", csv);
+  if (!anything) {
+    return;  // a single worker sends nothing
+  }
   draw_with_gnuplot(data + log_log_style() +
                         fmt::format("set termoption noenhanced\nset bmargin 4\nunset logscale x\nset format x '%g'\n"
                                     "set format y '%.0e'\nset xlabel 'singular value, largest first'\n"
@@ -275,7 +286,11 @@ void write_fit_report(const FitResult& result, const fs::path& folder) {
   report_errors(result.code, work);
   fs::create_directory(path);
   for (const std::string_view name : kFiles) {
-    fs::rename(work / name, path / name);
+    if (fs::exists(work / name)) {
+      fs::rename(work / name, path / name);
+    } else {
+      fs::remove(path / name);  // of an earlier report; this one has nothing to draw there
+    }
   }
 }
 

@@ -3,17 +3,16 @@
 #include "coding/code_file.h"
 #include "coding/piggyback.h"
 #include "coding/wire.h"
+#include "experiments/study/run_points.h"
 #include "experiments/study/study_folder.h"
 #include "optimize/family.h"
 #include "optimize/fit.h"
-#include "optimize/parallel.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
-#include <mutex>
 #include <stdexcept>
 #include <system_error>
 
@@ -22,9 +21,11 @@ namespace {
 
 constexpr double kMostExcess = 0.2;  // of the simulated error over the predicted one
 
+constexpr std::int64_t kMostCodes = 1000;
+
 /// The options with their defaults, checked.
 RatesOptions completed(RatesOptions options) {
-  const Wire& wire = find_wire(options.wire);
+  (void)find_wire(options.wire);
   if (options.workers < 2) {
     throw std::invalid_argument(
         fmt::format("workers is {}; at least 2 are needed for there to be anything to send", options.workers));
@@ -38,11 +39,15 @@ RatesOptions completed(RatesOptions options) {
         "--chunks-to is {}; it must be above the number of workers, {}, where the ring is exact and sends most",
         options.most_chunks, options.workers));
   }
-  if (options.construction.empty()) {
-    options.construction = wire.is_integer() ? "cyclic" : "overlapped";
+  validate(RingShape{options.workers, options.most_chunks});
+  if (options.most_chunks - options.workers > kMostCodes) {
+    throw std::invalid_argument(
+        fmt::format("--chunks-to is {}: that would be {} codes; at most {} are fitted in one study",
+                    options.most_chunks, options.most_chunks - options.workers, kMostCodes));
   }
-  const auto& names = construction_names();
-  if (options.construction == "ring" || std::find(names.begin(), names.end(), options.construction) == names.end()) {
+  auto names = construction_names();
+  std::erase(names, "ring");
+  if (std::find(names.begin(), names.end(), options.construction) == names.end()) {
     throw std::invalid_argument(fmt::format("construction \"{}\" has no codes for every c; the known ones are {}",
                                             options.construction, fmt::join(names, ", ")));
   }
@@ -142,24 +147,17 @@ std::optional<RatesStudy> study_rates(const RatesOptions& options, const std::fi
       {{"study", "rates"}, {"workers", chosen.workers}, {"wire", chosen.wire}, {"construction", chosen.construction}});
   study.points.resize(static_cast<std::size_t>(chosen.most_chunks - chosen.workers + 1));
   const std::size_t all = study.points.size();
-  std::mutex mutex;
-  std::size_t done = 0;
-  const auto task = [&](std::size_t index) {
+  const auto point = [&](std::size_t index) {
     // Largest first: it takes longest, and no thread should be left alone with it at the end.
     const std::size_t place = all - 1 - index;
-    const auto point =
+    const auto found =
         compute_or_read(chosen, {chosen.workers, chosen.workers + static_cast<std::int64_t>(place)}, kept, hooks);
-    if (!point) {
-      return;
+    if (found) {
+      study.points[place] = *found;
     }
-    study.points[place] = *point;
-    const std::lock_guard lock(mutex);
-    ++done;
-    if (hooks.report) {
-      hooks.report(done, all);
-    }
+    return found.has_value();
   };
-  if (!run_parallel(all, hooks.threads, task, hooks.stop) || done < all) {
+  if (!run_points(all, hooks, point)) {
     return std::nullopt;
   }
   mark_worth(study.points);

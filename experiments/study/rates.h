@@ -15,8 +15,7 @@ struct RatesOptions {
   std::int64_t workers = 8;
   std::int64_t most_chunks = 0;  ///< the largest c; 0: 4 N
   std::string wire = "f32";
-  std::string construction =
-      {};  ///< one of construction_names(); empty: cyclic for integer wires, otherwise overlapped
+  std::string construction = "overlapped";  ///< one of construction_names() but ring
 };
 
 /// The best code for one c.

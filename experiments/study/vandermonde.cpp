@@ -6,8 +6,8 @@
 #include "coding/received.h"
 #include "coding/reference.h"
 #include "coding/vandermonde.h"
+#include "experiments/study/run_points.h"
 #include "experiments/study/study_folder.h"
-#include "optimize/parallel.h"
 
 #include <Eigen/LU>
 #include <fmt/core.h>
@@ -17,7 +17,6 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <mutex>
 #include <set>
 #include <stdexcept>
 
@@ -284,23 +283,16 @@ std::optional<VandermondeStudy> study_vandermonde(const VandermondeOptions& opti
       study.map.push_back({c, value});
     }
   }
-  std::mutex mutex;
-  std::size_t done = 0;
-  const std::size_t all = tau.size() + study.map.size();
-  const auto task = [&](std::size_t index) {
+  const auto point = [&](std::size_t index) {
     if (index < tau.size()) {
       study.points[index] = compute_point(study.options, tau[index], study.digits);
     } else {
       VandermondeDecoding& place = study.map[index - tau.size()];
       place = decode(study.options, place.chunks, place.tau);
     }
-    const std::lock_guard lock(mutex);
-    ++done;
-    if (hooks.report) {
-      hooks.report(done, all);
-    }
+    return true;
   };
-  if (!run_parallel(all, hooks.threads, task, hooks.stop)) {
+  if (!run_points(tau.size() + study.map.size(), hooks, point)) {
     return std::nullopt;
   }
   expect_remainder(study);

@@ -105,7 +105,7 @@ TEST_CASE("a report replaces an earlier one and nothing else, and is whole or no
   CHECK(contains(cerar(folder, "fit --workers 3 --chunks 4 --report report/diary.txt").err, "is a file"));
   CHECK(contains(cerar(folder, "fit --workers 3 --chunks 4 --report no/such/report").err, "there is no folder"));
   CHECK(contains(cerar(folder, "fit --construction piggyback --workers 4 --chunks 8 --report new").err,
-                 "for codes that are fitted"));
+                 "--report means nothing for a code of construction piggyback"));
 
   const Outcome without_gnuplot = testing::shell(
       folder, fmt::format("mkdir none; PATH=none '{}' fit --workers 3 --chunks 4 --report new", CERAR_PROGRAM));
@@ -165,6 +165,27 @@ TEST_CASE("a prediction that the simulation contradicts is said to be wrong, and
   const Outcome own = cerar(folder, "fit --workers 3 --chunks 9 --eta 1e-6 -o code.json");
   CHECK(own.status == 0);
   CHECK(contains(own.err, "the prediction is for rounding as --eta and --noise-model have it"));
+}
+
+TEST_CASE("what is exact has a report too, without a picture of its convergence") {
+  const test::TemporaryFolder folder;
+  for (const char* shape : {"--workers 4 --chunks 4 --eta 0", "--workers 1 --chunks 3"}) {
+    CAPTURE(shape);
+    const Outcome fitted = cerar(folder, fmt::format("fit {} --report report", shape));
+    CHECK_MESSAGE(fitted.status == 0, fitted.err);
+    CHECK(std::filesystem::exists(folder / "report/convergence.csv"));
+    CHECK(!std::filesystem::exists(folder / "report/convergence.png"));
+  }
+}
+
+TEST_CASE("options that say nothing about a code are refused") {
+  const test::TemporaryFolder folder;
+  const Outcome bound = cerar(folder, "fit --construction piggyback --workers 4 --chunks 8 --kappa-max 10");
+  CHECK(bound.status == 1);
+  CHECK(contains(bound.err, "--kappa-max means nothing for a code of construction piggyback"));
+  const Outcome link = cerar(folder, "fit --workers 4 --chunks 8 --latency 1e-3");
+  CHECK(link.status == 1);
+  CHECK(contains(link.err, "--latency means nothing for a code of construction overlapped"));
 }
 
 TEST_CASE("Ctrl-C keeps the best code so far and says so") {

@@ -44,9 +44,9 @@ TEST_CASE("rates: every c from N on, the codes as fit finds them, simulated as p
   CHECK(study.piggyback[0].predicted < 1e-3);
 }
 
-TEST_CASE("rates: integer wires take cyclic codes, and what was interrupted goes on") {
+TEST_CASE("rates: integer wires, another construction, and what was interrupted goes on") {
   const Folder folder;
-  const RatesOptions options{.workers = 3, .most_chunks = 5, .wire = "i32"};
+  const RatesOptions options{.workers = 3, .most_chunks = 5, .wire = "i32", .construction = "cyclic"};
   int asked = 0;
   CHECK_FALSE(study_rates(options, folder / "study", {.threads = 1, .stop = [&] { return ++asked > 2; }}));
   CHECK_FALSE(std::filesystem::exists(folder / "study/points/c_3.json"));

@@ -23,15 +23,6 @@ namespace {
 using Wide =
     boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<60>, boost::multiprecision::et_off>;
 
-template <class To, class From>
-Matrices<To> cast(const Matrices<From>& matrices) {
-  Matrices<To> result;
-  for (const Matrix<From>& matrix : matrices) {
-    result.push_back(matrix.template cast<To>());
-  }
-  return result;
-}
-
 Matrices<double> random_matrices(std::int64_t count, std::int64_t rows, std::int64_t columns, std::mt19937_64& engine) {
   std::normal_distribution<double> normal;
   Matrices<double> result;
