@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <ctime>
 
 namespace cerar::cli {
 namespace {
@@ -9,9 +10,25 @@ namespace {
 std::atomic<int> requested = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
+std::atomic<std::time_t> asked_at = 0;
+static_assert(std::atomic<std::time_t>::is_always_lock_free);
+
+std::time_t now_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+// One request may arrive twice: `timeout` and launchers signal both the process and its group.
 void on_signal(int number) {
-  requested = number;
-  std::signal(number, SIG_DFL);
+  constexpr std::time_t kSameRequestSeconds = 1;
+  if (requested == 0) {
+    requested = number;
+    asked_at = now_seconds();
+  } else if (now_seconds() - asked_at > kSameRequestSeconds) {
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+  }
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 
 namespace cerar::cli {
 
-/// While it lives, SIGINT (Ctrl-C) and SIGTERM ask for an end instead of ending the program; each of them does end it
-/// the second time. One at a time.
+/// While it lives, SIGINT (Ctrl-C) and SIGTERM ask for an end instead of ending the program; one that comes two seconds
+/// later or more does end it. One at a time.
 class StopRequest {
  public:
   StopRequest();
