@@ -44,14 +44,14 @@ float chunk_rms(const float* values, std::int64_t count, std::int64_t chunk_valu
   return sum == 0 ? 0.0F : round_up(std::sqrt(sum / static_cast<double>(chunk_values)));
 }
 
-std::vector<IntegerScale> integer_scales(const PiggybackCode& code, std::span<const float> rms, std::int64_t stride,
-                                         std::int64_t chunk_values, int sign) {
+void integer_scales(const PiggybackCode& code, std::span<const float> rms, std::int64_t stride,
+                    std::int64_t chunk_values, int sign, std::vector<IntegerScale>& scales) {
   const std::int64_t workers = code.shape.workers;
   const auto n = static_cast<double>(workers);
   const double alike = 1 + (n - 1) * code.noise.correlation;
   // A little more than sqrt(p): the rounding of all that follows.
   const double most_of_rms = std::sqrt(static_cast<double>(chunk_values)) * (1 + 1e-9);
-  std::vector<IntegerScale> scales(static_cast<std::size_t>(code.shape.chunks));
+  scales.assign(static_cast<std::size_t>(code.shape.chunks), {});
   const double mixing = kIntegerPeak * 0x1p-31;
   for (std::int64_t chain = 0; chain < workers; ++chain) {
     IntegerScale* after = nullptr;  // of group g + 1, and the rms and the largest values that it was made from
@@ -84,7 +84,6 @@ std::vector<IntegerScale> integer_scales(const PiggybackCode& code, std::span<co
       bound_after = bound_now;
     }
   }
-  return scales;
 }
 
 double IntegerScale::step(float peak_before) const noexcept {

@@ -43,10 +43,11 @@ struct IntegerScale {
 
 /// The scales of a slice's c chunks from the rms of all workers' chunks. With them no word can overflow, whatever the
 /// values are: sqrt(p) times the rms bounds them.
-/// @param rms   rms[w stride + j]: chunk_rms of worker w's chunk j
-/// @param sign  +1 or -1, of d
-[[nodiscard]] std::vector<IntegerScale> integer_scales(const PiggybackCode& code, std::span<const float> rms,
-                                                       std::int64_t stride, std::int64_t chunk_values, int sign);
+/// @param rms     rms[w stride + j]: chunk_rms of worker w's chunk j
+/// @param sign    +1 or -1, of d
+/// @param scales  become the c scales
+void integer_scales(const PiggybackCode& code, std::span<const float> rms, std::int64_t stride,
+                    std::int64_t chunk_values, int sign, std::vector<IntegerScale>& scales);
 
 /// The peak as it travels: the least float >= `peak`.
 /// @throws std::overflow_error if `peak` is kIntegerSumLimit or more

@@ -138,7 +138,8 @@ Matrices<float> piggyback_integer_reference(const PiggybackCode& code, const Mat
     }
   }
   const std::int64_t values = gradients.empty() ? 0 : gradients.front().rows();
-  const std::vector<IntegerScale> scales = integer_scales(code, rms, chunks, values, sign);
+  std::vector<IntegerScale> scales;
+  integer_scales(code, rms, chunks, values, sign, scales);
   std::vector<IntegerWorker> workers;
   for (const Matrix<float>& gradient : gradients) {
     workers.emplace_back(code, static_cast<std::int64_t>(workers.size()), gradient, scales);

@@ -25,7 +25,7 @@ class CodedExecutor final : public SliceExecutor {
         encoder_(code.encoders[static_cast<std::size_t>(context.rank)].cast<float>()),
         decoding_(code.decoders[static_cast<std::size_t>(context.rank)].cast<float>()),
         statistics_(context.statistics),
-        view_(context.values, chunks_),
+        view_(chunks_),
         capacity_(static_cast<std::size_t>(context.longest_message)),
         buffers_(static_cast<std::size_t>(size_ + code.kept() + 3) * capacity_) {
     terms_.reserve(static_cast<std::size_t>(std::max(chunks_, code.kept())));
@@ -33,8 +33,8 @@ class CodedExecutor final : public SliceExecutor {
 
   [[nodiscard]] std::int64_t rounds() const noexcept override { return rounds_; }
 
-  void begin(const Slice& slice) override {
-    view_.open(slice);
+  void begin(std::span<float> values, const Slice& slice) override {
+    view_.open(values, slice);
     encode(1);
     std::ranges::copy(delta(1), sent(1).begin());
   }

@@ -25,6 +25,7 @@ enum class Algorithm {
   naive,  ///< every gradient circulates once round the ring: N - 1 values sent per gradient value
   coded,  ///< the paper's protocol with the communicator's (U, R): (c + N - 2) / c values sent per gradient value
   piggyback,  ///< the piggyback ring with the communicator's code, as many values as coded
+  doubling,   ///< recursive doubling: exact in log2 N exchanges of the whole vector, all ranks bitwise equal
 };
 
 [[nodiscard]] std::string_view name(Algorithm algorithm) noexcept;
@@ -48,10 +49,14 @@ struct CommunicatorOptions {
   std::string secret;                     ///< job secret; every rank names the same, never sent over the wire
   double timeout_seconds = 30;            ///< deadline of the rendezvous and of each operation
   std::optional<RingCode> code;           ///< what Algorithm::coded or piggyback runs; must be the same on all ranks
+  /// Largest vector, in bytes, that a communicator without a code sums by recursive doubling where no algorithm is
+  /// asked for; the same on every rank. Nothing: chosen from measured latency and bandwidth (docs/runtime.md, "Small
+  /// vectors").
+  std::optional<std::int64_t> doubling_up_to_bytes;
 };
 
-/// Reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT (as torchrun and `cerar launch` set them), CERAR_SECRET and
-/// CERAR_TIMEOUT (seconds).
+/// Reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT (as torchrun and `cerar launch` set them), CERAR_SECRET,
+/// CERAR_TIMEOUT (seconds) and CERAR_DOUBLING_UP_TO (bytes).
 /// @return nothing if no rank is in the environment
 /// @throws Error naming the variable, if the set is partial or a value is no number in its range
 [[nodiscard]] std::optional<CommunicatorOptions> options_from_environment();
@@ -72,7 +77,7 @@ struct Statistics {
 };
 
 struct AllReduceOptions {
-  /// Nothing: what the communicator's code is for, exact if it has none.
+  /// Nothing: what the communicator's code is for; if it has none, exact or doubling, whichever is faster at this size.
   std::optional<Algorithm> algorithm = {};
   /// Lengths of the parameter tensors that make up the vector, in order; must sum to its length. Slices of the coded
   /// ring do not straddle them, so that a small tensor's relative error does not depend on a large neighbour
@@ -83,10 +88,33 @@ struct AllReduceOptions {
   std::int64_t slice_chunk_values = 4080;
   /// W: slices in flight, so that the link does not idle while one is processed.
   std::int64_t slices_in_flight = 8;
+  /// Of many tensors: how many bytes of small ones go into one operation, at most.
+  std::int64_t bucket_bytes = std::int64_t{4} << 20;
+};
+
+class ProgressThread;
+
+/// An all-reduce that has been begun by Communicator::all_reduce_async, in the order in which they were begun. Must not
+/// outlive its communicator.
+class PendingAllReduce {
+ public:
+  /// Returns once the sum is there.
+  /// @throws RingError as Communicator::all_reduce does, for this operation or one before it
+  void wait() const;
+  [[nodiscard]] bool is_done() const;
+
+ private:
+  friend class Communicator;
+  PendingAllReduce(ProgressThread& thread, std::int64_t number) : thread_(&thread), number_(number) {}
+
+  ProgressThread* thread_;
+  std::int64_t number_;
 };
 
 /// The ring: N processes, one communicator each, raw TCP between neighbours. All ranks must call the same collectives
 /// in the same order with the same sizes and options. Not thread-safe; one thread at a time.
+///
+/// Once operations of every kind and size have run, the next ones allocate nothing.
 class Communicator {
  public:
   /// Meets the other ranks and connects the ring. Blocks until all N have arrived.
@@ -101,6 +129,7 @@ class Communicator {
   [[nodiscard]] std::int64_t rank() const noexcept;
   [[nodiscard]] std::int64_t size() const noexcept;
   [[nodiscard]] const std::optional<RingCode>& code() const noexcept;
+  /// Not while an operation is pending.
   [[nodiscard]] const Statistics& statistics() const noexcept;
 
   /// Replaces `values` by the sum over all ranks, exactly or as the code approximates it.
@@ -108,6 +137,17 @@ class Communicator {
   /// differ, a rank's values hold a NaN or an infinity, or integer words cannot hold a sum; std::invalid_argument for
   /// options that are wrong on their face. After a RingError the contents of `values` are unspecified.
   void all_reduce(std::span<float> values, const AllReduceOptions& options = {});
+
+  /// The same for many tensors: consecutive small ones are summed together, as one operation a bucket of
+  /// `options.bucket_bytes`; a larger one is summed in place. `options.tensor_lengths` must be empty.
+  void all_reduce(std::span<const std::span<float>> tensors, const AllReduceOptions& options = {});
+
+  /// Begins all_reduce(values, options) and returns at once; a thread of the communicator's own does the work. Any
+  /// number may be under way; they are done one after the other in the order in which they were begun, which must be
+  /// the same on every rank. Other collectives wait for them first.
+  /// @param values   as `options.tensor_lengths`, must stay as it is until the operation is done
+  /// @throws std::invalid_argument as all_reduce does; RingErrors are thrown by PendingAllReduce::wait
+  [[nodiscard]] PendingAllReduce all_reduce_async(std::span<float> values, const AllReduceOptions& options = {});
 
   /// Concatenates the ranks' vectors in rank order on every rank: all[r n .. (r + 1) n) is rank r's.
   /// @param mine  n values; the same n on every rank; may hold NaN

@@ -56,6 +56,9 @@ std::optional<CommunicatorOptions> options_from_environment() {
   if (const auto timeout = variable("CERAR_TIMEOUT")) {
     options.timeout_seconds = number<double>("CERAR_TIMEOUT", *timeout, 0.1, 1e6);
   }
+  if (const auto bytes = variable("CERAR_DOUBLING_UP_TO")) {
+    options.doubling_up_to_bytes = number<std::int64_t>("CERAR_DOUBLING_UP_TO", *bytes, 0, std::int64_t{1} << 40);
+  }
   return options;
 }
 

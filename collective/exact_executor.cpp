@@ -15,12 +15,12 @@ class ExactExecutor final : public SliceExecutor {
       : rank_(context.rank),
         size_(context.size),
         statistics_(context.statistics),
-        view_(context.values, context.size),
+        view_(context.size),
         partial_(static_cast<std::size_t>(context.longest_message)) {}
 
   [[nodiscard]] std::int64_t rounds() const noexcept override { return 2 * (size_ - 1); }
 
-  void begin(const Slice& slice) override { view_.open(slice); }
+  void begin(std::span<float> values, const Slice& slice) override { view_.open(values, slice); }
 
   // Worker i sends chunk i in round 1, and in every later round the chunk that it has just summed or received.
   [[nodiscard]] std::span<const float> outgoing(std::int64_t round) const override {

@@ -8,14 +8,14 @@ namespace {
 /// All-gather in N-1 rounds, straight into the result: a slice is the same stretch of every rank's vector.
 class GatherExecutor final : public SliceExecutor {
  public:
-  explicit GatherExecutor(const SliceContext& context)
-      : rank_(context.rank),
-        size_(context.size),
-        all_(context.values),
-        stride_(context.values.size() / static_cast<std::size_t>(context.size)) {}
+  explicit GatherExecutor(const SliceContext& context) : rank_(context.rank), size_(context.size) {}
 
   [[nodiscard]] std::int64_t rounds() const noexcept override { return size_ - 1; }
-  void begin(const Slice& slice) override { slice_ = slice; }
+  void begin(std::span<float> values, const Slice& slice) override {
+    all_ = values;
+    stride_ = values.size() / static_cast<std::size_t>(size_);
+    slice_ = slice;
+  }
   [[nodiscard]] std::span<const float> outgoing(std::int64_t round) const override { return part(rank_ - round + 1); }
   [[nodiscard]] std::span<float> incoming(std::int64_t round) override { return part(rank_ - round); }
   void received(std::int64_t) override {}
@@ -31,7 +31,7 @@ class GatherExecutor final : public SliceExecutor {
   std::int64_t rank_;
   std::int64_t size_;
   std::span<float> all_;
-  std::size_t stride_;
+  std::size_t stride_ = 0;
   Slice slice_;
 };
 

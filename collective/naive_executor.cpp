@@ -12,8 +12,7 @@ namespace {
 /// The baseline: what arrives is added to the own vector and passed on as it came.
 class NaiveExecutor final : public SliceExecutor {
  public:
-  explicit NaiveExecutor(const SliceContext& context)
-      : size_(context.size), statistics_(context.statistics), view_(context.values, 1) {
+  explicit NaiveExecutor(const SliceContext& context) : size_(context.size), statistics_(context.statistics), view_(1) {
     for (auto& buffer : passing_) {
       buffer.resize(static_cast<std::size_t>(context.longest_message));
     }
@@ -21,8 +20,8 @@ class NaiveExecutor final : public SliceExecutor {
 
   [[nodiscard]] std::int64_t rounds() const noexcept override { return size_ - 1; }
 
-  void begin(const Slice& slice) override {
-    view_.open(slice);
+  void begin(std::span<float> values, const Slice& slice) override {
+    view_.open(values, slice);
     std::ranges::copy(view_.chunk(0), message(1).begin());
   }
 

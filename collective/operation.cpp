@@ -18,6 +18,12 @@ const char* name(OperationHeader::Kind kind) {
       return "all_reduce (piggyback)";
     case OperationHeader::Kind::piggyback_scales:
       return "all_reduce (piggyback, agreeing on scales)";
+    case OperationHeader::Kind::all_reduce_doubling:
+      return "all_reduce (doubling)";
+    case OperationHeader::Kind::barrier:
+      return "barrier";
+    case OperationHeader::Kind::pair_addresses:
+      return "exchange of addresses for recursive doubling";
     case OperationHeader::Kind::all_gather:
       return "all_gather";
   }

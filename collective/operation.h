@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -14,8 +15,12 @@ struct OperationHeader {
     all_reduce_coded,
     all_gather,
     all_reduce_piggyback,
-    piggyback_scales
+    piggyback_scales,
+    all_reduce_doubling,
+    barrier,
+    pair_addresses
   };
+  static constexpr std::size_t kKinds = 10;  ///< one more than the last Kind
 
   std::uint64_t magic = 0x43455241526f7031;  ///< "CERARop1"
   std::uint64_t sequence = 0;                ///< operations begun on this communicator before this one

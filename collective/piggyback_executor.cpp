@@ -15,16 +15,16 @@ namespace {
 /// which arrived before and was worked on where it lay, leaves.
 class PiggybackExecutor final : public SliceExecutor {
  public:
-  PiggybackExecutor(const SliceContext& context, const PiggybackCode& code, const PiggybackNorms& norms, int sign)
+  PiggybackExecutor(const SliceContext& context, const PiggybackCode& code, const PiggybackOperation& operation)
       : rank_(context.rank),
         workers_(code.shape.workers),
         groups_(code.groups()),
         rounds_(code.shape.rounds()),
         words_(code.adapts_scale ? kWords : 0),
-        d_(static_cast<float>(code.d) * static_cast<float>(sign)),
+        unsigned_d_(static_cast<float>(code.d)),
         statistics_(context.statistics),
-        view_(context.values, code.shape.chunks),
-        norms_(norms),
+        view_(code.shape.chunks),
+        operation_(operation),
         capacity_(
             static_cast<std::size_t>((context.longest_message + words_ + kLineValues - 1) / kLineValues * kLineValues)),
         buffers_(2 * capacity_ + kLineValues),
@@ -32,9 +32,11 @@ class PiggybackExecutor final : public SliceExecutor {
 
   [[nodiscard]] std::int64_t rounds() const noexcept override { return rounds_; }
 
-  void begin(const Slice& slice) override {
-    view_.open(slice);
-    slice_ = std::ranges::lower_bound(norms_.slices, slice.offset, {}, &Slice::offset) - norms_.slices.begin();
+  void begin(std::span<float> values, const Slice& slice) override {
+    view_.open(values, slice);
+    const std::span<const Slice> slices = operation_.slices;
+    slice_ = std::ranges::lower_bound(slices, slice.offset, {}, &Slice::offset) - slices.begin();
+    d_ = unsigned_d_ * static_cast<float>(operation_.sign);
     std::ranges::fill(scales_, Scales{d_, d_, d_});
     align_messages();
     serve(1);
@@ -155,7 +157,7 @@ class PiggybackExecutor final : public SliceExecutor {
 
   [[nodiscard]] float l1(std::int64_t group, std::int64_t chain) const {
     const std::int64_t first = slice_ * groups_ * workers_;
-    return group < groups_ ? norms_.of_chunks[static_cast<std::size_t>(first + group * workers_ + chain)] : 0.0F;
+    return group < groups_ ? operation_.norms[static_cast<std::size_t>(first + group * workers_ + chain)] : 0.0F;
   }
 
   [[nodiscard]] float* chunk(std::int64_t group, std::int64_t chain) const {
@@ -178,10 +180,11 @@ class PiggybackExecutor final : public SliceExecutor {
   std::int64_t groups_;
   std::int64_t rounds_;
   std::int64_t words_;
-  float d_;
+  float unsigned_d_;
+  float d_ = 0;
   Statistics& statistics_;
   SliceView view_;
-  PiggybackNorms norms_;
+  const PiggybackOperation& operation_;
   std::int64_t slice_ = 0;
   std::size_t capacity_;
   std::vector<float> buffers_;  ///< two messages, the first from origin_ on
@@ -193,8 +196,8 @@ class PiggybackExecutor final : public SliceExecutor {
 }  // namespace
 
 std::unique_ptr<SliceExecutor> make_piggyback_executor(const SliceContext& context, const PiggybackCode& code,
-                                                       const PiggybackNorms& norms, int sign) {
-  return std::make_unique<PiggybackExecutor>(context, code, norms, sign);
+                                                       const PiggybackOperation& operation) {
+  return std::make_unique<PiggybackExecutor>(context, code, operation);
 }
 
 }  // namespace cerar

@@ -20,30 +20,29 @@ namespace {
 /// as floats.
 class PiggybackIntegerExecutor final : public SliceExecutor {
  public:
-  PiggybackIntegerExecutor(const SliceContext& context, const PiggybackCode& code, const IntegerPlan& plan, int sign)
+  PiggybackIntegerExecutor(const SliceContext& context, const PiggybackCode& code, const IntegerPlan& plan)
       : code_(code),
         plan_(plan),
-        sign_(sign),
         rank_(context.rank),
         workers_(code.shape.workers),
         groups_(code.groups()),
         rounds_(code.shape.rounds()),
         statistics_(context.statistics),
-        view_(context.values, code.shape.chunks),
+        view_(code.shape.chunks),
         capacity_(static_cast<std::size_t>(context.longest_message + kWords)),
         buffers_(4 * capacity_),
         peaks_(static_cast<std::size_t>(workers_)) {}
 
   [[nodiscard]] std::int64_t rounds() const noexcept override { return rounds_; }
 
-  void begin(const Slice& slice) override {
-    view_.open(slice);
+  void begin(std::span<float> values, const Slice& slice) override {
+    view_.open(values, slice);
     std::ranges::fill(peaks_, 0.0F);
     slice_ = std::ranges::lower_bound(plan_.slices, slice.offset, {}, &Slice::offset) - plan_.slices.begin();
     const std::int64_t chunks = code_.shape.chunks;
     const auto stride = static_cast<std::int64_t>(plan_.slices.size()) * chunks;
-    scales_ = integer_scales(code_, plan_.rms.subspan(static_cast<std::size_t>(slice_ * chunks)), stride,
-                             slice.chunk_values, sign_);
+    integer_scales(code_, plan_.rms.subspan(static_cast<std::size_t>(slice_ * chunks)), stride, slice.chunk_values,
+                   plan_.sign, scales_);
     serve(1);
   }
 
@@ -153,8 +152,7 @@ class PiggybackIntegerExecutor final : public SliceExecutor {
   std::span<std::int32_t> led() { return buffer(3); }
 
   const PiggybackCode& code_;
-  IntegerPlan plan_;
-  int sign_;
+  const IntegerPlan& plan_;
   std::int64_t rank_;
   std::int64_t workers_;
   std::int64_t groups_;
@@ -171,8 +169,8 @@ class PiggybackIntegerExecutor final : public SliceExecutor {
 }  // namespace
 
 std::unique_ptr<SliceExecutor> make_piggyback_integer_executor(const SliceContext& context, const PiggybackCode& code,
-                                                               const IntegerPlan& plan, int sign) {
-  return std::make_unique<PiggybackIntegerExecutor>(context, code, plan, sign);
+                                                               const IntegerPlan& plan) {
+  return std::make_unique<PiggybackIntegerExecutor>(context, code, plan);
 }
 
 }  // namespace cerar

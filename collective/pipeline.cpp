@@ -14,47 +14,40 @@ namespace {
 
 class Pipeline {
  public:
-  Pipeline(RingLink& link, std::int64_t rank, const OperationHeader& header, std::span<const Slice> slices,
-           std::span<const std::unique_ptr<SliceExecutor>> executors, Statistics& statistics)
+  Pipeline(RingLink& link, const OperationHeader& header, std::span<float> values, std::span<const Slice> slices,
+           std::span<PipelineSlot> slots, Statistics& statistics)
       : link_(link),
-        rank_(rank),
         header_(header),
+        values_(values),
         slices_(slices),
         statistics_(statistics),
-        rounds_(executors.front()->rounds()),
-        to_send_(count(slices), rounds_, count(executors)),
-        to_receive_(to_send_) {
-    for (const auto& executor : executors) {
-      slots_.push_back({*executor, static_cast<std::int64_t>(slots_.size()), false, 0, 0});
-    }
-  }
+        rounds_(slots.front().executor->rounds()),
+        slots_(slots),
+        to_send_(count(slices), rounds_, count(slots)),
+        to_receive_(to_send_) {}
 
   void run() {
-    for (Slot& slot : slots_) {
-      start_next_slice(slot);
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+      slots_[slot].slice = static_cast<std::int64_t>(slot);
+      start_next_slice(slots_[slot]);
     }
     while (!is_done()) {
       const bool sent = send();
       const bool received = receive();
       if (!sent && !received) {
         const Stopwatch watch(statistics_.wait_seconds);
-        link_.wait(
-            header_out_sent_ < sizeof header_ || (!to_send_.at_end() && is_ready_to_send(*to_send_)),
-            header_in_received_ < sizeof header_in_ || (!to_receive_.at_end() && is_ready_to_receive(*to_receive_)),
-            [this] { return progress(); });
+        const bool wants_to_send =
+            header_out_sent_ < sizeof header_ || (!to_send_.at_end() && is_ready_to_send(*to_send_));
+        const bool wants_to_receive =
+            header_in_received_ < sizeof header_in_ || (!to_receive_.at_end() && is_ready_to_receive(*to_receive_));
+        link_.wait(wants_to_send ? &link_.next() : nullptr, wants_to_receive ? &link_.previous() : nullptr,
+                   [this] { return progress(); });
       }
     }
   }
 
  private:
-  /// A slot's present slice and how many of its rounds have wholly left and arrived.
-  struct Slot {
-    SliceExecutor& executor;
-    std::int64_t slice;
-    bool active;
-    std::int64_t sent;
-    std::int64_t received;
-  };
+  using Slot = PipelineSlot;
 
   template <class Range>
   static std::int64_t count(const Range& range) noexcept {
@@ -84,7 +77,7 @@ class Pipeline {
     slot.sent = slot.received = 0;
     slot.active = slot.slice < count(slices_);
     if (slot.active) {
-      slot.executor.begin(slices_[static_cast<std::size_t>(slot.slice)]);
+      slot.executor->begin(values_, slices_[static_cast<std::size_t>(slot.slice)]);
     }
   }
 
@@ -103,13 +96,13 @@ class Pipeline {
     }
     std::size_t skip = first_sent_;  // bytes of the foremost message that have left already
     for (MessageOrder order = to_send_; used < spans.size() && !order.at_end() && is_ready_to_send(*order); ++order) {
-      spans[used++] = std::as_bytes(slot_of(*order).executor.outgoing(order->round)).subspan(skip);
+      spans[used++] = std::as_bytes(slot_of(*order).executor->outgoing(order->round)).subspan(skip);
       skip = 0;
     }
     if (used == 0) {
       return false;
     }
-    std::size_t moved = link_.send(std::span(spans).first(used));
+    std::size_t moved = link_.send(link_.next(), std::span(spans).first(used));
     if (moved == 0) {
       return false;
     }
@@ -120,7 +113,7 @@ class Pipeline {
     statistics_.payload_bytes += static_cast<std::int64_t>(moved);
     while (moved > 0) {
       Slot& slot = slot_of(*to_send_);
-      const std::size_t rest = slot.executor.outgoing(to_send_->round).size_bytes() - first_sent_;
+      const std::size_t rest = slot.executor->outgoing(to_send_->round).size_bytes() - first_sent_;
       if (moved < rest) {
         first_sent_ += moved;
         return true;
@@ -144,20 +137,20 @@ class Pipeline {
     std::size_t skip = first_received_;
     for (MessageOrder order = to_receive_; used < spans.size() && !order.at_end() && is_ready_to_receive(*order);
          ++order) {
-      spans[used++] = std::as_writable_bytes(slot_of(*order).executor.incoming(order->round)).subspan(skip);
+      spans[used++] = std::as_writable_bytes(slot_of(*order).executor->incoming(order->round)).subspan(skip);
       skip = 0;
     }
     if (used == 0) {
       return false;
     }
-    std::size_t moved = link_.receive(std::span(spans).first(used));
+    std::size_t moved = link_.receive(link_.previous(), std::span(spans).first(used));
     if (moved == 0) {
       return false;
     }
     while (moved > 0) {
       Slot& slot = slot_of(*to_receive_);
       const std::int64_t round = to_receive_->round;
-      const std::size_t rest = slot.executor.incoming(round).size_bytes() - first_received_;
+      const std::size_t rest = slot.executor->incoming(round).size_bytes() - first_received_;
       if (moved < rest) {
         first_received_ += moved;
         return true;
@@ -165,9 +158,9 @@ class Pipeline {
       moved -= rest;
       first_received_ = 0;
       ++to_receive_;
-      slot.executor.received(round);
+      slot.executor->received(round);
       if (++slot.received == rounds_) {
-        slot.executor.finish();
+        slot.executor->finish();
       }
       leave_finished_slice(slot);
     }
@@ -176,10 +169,10 @@ class Pipeline {
 
   bool receive_header() {
     const std::span<std::byte> rest = std::as_writable_bytes(std::span(&header_in_, 1)).subspan(header_in_received_);
-    const std::size_t moved = link_.receive(std::span(&rest, 1));
+    const std::size_t moved = link_.receive(link_.previous(), std::span(&rest, 1));
     header_in_received_ += moved;
     if (header_in_received_ == sizeof header_in_ && header_in_ != header_) {
-      link_.control().fail(describe_difference(header_, rank_, header_in_, link_.previous()));
+      link_.control().fail(describe_difference(header_, link_.rank(), header_in_, link_.previous().rank));
     }
     return moved > 0;
   }
@@ -194,15 +187,15 @@ class Pipeline {
   }
 
   RingLink& link_;
-  std::int64_t rank_;
   const OperationHeader& header_;
   OperationHeader header_in_;
   std::size_t header_out_sent_ = 0;
   std::size_t header_in_received_ = 0;
+  std::span<float> values_;
   std::span<const Slice> slices_;
   Statistics& statistics_;
   std::int64_t rounds_;
-  std::vector<Slot> slots_;
+  std::span<Slot> slots_;
   MessageOrder to_send_;
   MessageOrder to_receive_;
   std::size_t first_sent_ = 0;      ///< bytes of the foremost message in to_send_ that have left
@@ -211,10 +204,10 @@ class Pipeline {
 
 }  // namespace
 
-void run_pipeline(RingLink& link, std::int64_t rank, const OperationHeader& header, std::span<const Slice> slices,
-                  std::span<const std::unique_ptr<SliceExecutor>> executors, Statistics& statistics) {
-  link.begin_operation(to_string(header));
-  Pipeline(link, rank, header, slices, executors, statistics).run();
+void run_pipeline(RingLink& link, const OperationHeader& header, std::span<float> values, std::span<const Slice> slices,
+                  std::span<PipelineSlot> slots, Statistics& statistics) {
+  link.begin_operation(header);
+  Pipeline(link, header, values, slices, slots, statistics).run();
 }
 
 }  // namespace cerar

@@ -6,6 +6,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -196,17 +198,18 @@ Endpoint await_next_endpoint(Channel& channel, const CommunicatorOptions& option
   }
 }
 
-Socket accept_previous(const Socket& listener, const CommunicatorOptions& options, const Deadline& deadline,
-                       ControlPlane& control) {
-  const std::int64_t previous = wrap(options.rank - 1, options.size);
+}  // namespace
+
+Peer accept_one_of(std::span<const std::int64_t> ranks, const Socket& listener, const CommunicatorOptions& options,
+                   const Deadline& deadline, ControlPlane& control) {
   for (;;) {
     Socket socket = accept_from(listener);
     if (socket.is_open()) {
       try {
         const Hello hello = exchange_hellos(socket, HandshakeSide::acceptor, hello_of(options), options.secret,
                                             Deadline(kStrangerSeconds));
-        if (hello.rank == previous) {
-          return socket;
+        if (std::ranges::find(ranks, hello.rank) != ranks.end()) {
+          return {hello.rank, std::move(socket)};
         }
       } catch (const StrangerError&) {
         // Dropped; the neighbour is still to come.
@@ -215,8 +218,8 @@ Socket accept_previous(const Socket& listener, const CommunicatorOptions& option
     }
     control.check();
     if (deadline.passed()) {
-      control.fail(
-          fmt::format("rank {} waited {} s for rank {} to connect to it", options.rank, deadline.seconds(), previous));
+      control.fail(fmt::format("rank {} waited {} s for rank {} to connect to it", options.rank, deadline.seconds(),
+                               fmt::join(ranks, ", ")));
     }
     std::vector<pollfd> entries = {{listener.descriptor(), POLLIN, 0}};
     control.append_poll_entries(entries);
@@ -224,41 +227,40 @@ Socket accept_previous(const Socket& listener, const CommunicatorOptions& option
   }
 }
 
-Socket connect_next(const Endpoint& endpoint, const CommunicatorOptions& options, const Deadline& deadline,
-                    ControlPlane& control) {
-  const std::int64_t next = wrap(options.rank + 1, options.size);
+Peer connect_rank(std::int64_t rank, const Endpoint& endpoint, const CommunicatorOptions& options,
+                  const Deadline& deadline, ControlPlane& control) {
   try {
-    Socket socket = connect_to(endpoint, deadline, fmt::format("rank {} cannot reach rank {}", options.rank, next),
+    Socket socket = connect_to(endpoint, deadline, fmt::format("rank {} cannot reach rank {}", options.rank, rank),
                                [&] { control.check(); });
     const Hello hello = exchange_hellos(socket, HandshakeSide::connector, hello_of(options), options.secret, deadline);
-    if (hello.rank != next) {
+    if (hello.rank != rank) {
       throw RingError(fmt::format("rank {} met rank {} at {} where rank {} should be", options.rank, hello.rank,
-                                  to_string(endpoint), next));
+                                  to_string(endpoint), rank));
     }
-    return socket;
+    return {rank, std::move(socket)};
   } catch (const StrangerError& error) {
     control.fail_after_lost_link(
-        fmt::format("rank {} cannot join rank {} at {}: {}", options.rank, next, to_string(endpoint), error.what()));
+        fmt::format("rank {} cannot join rank {} at {}: {}", options.rank, rank, to_string(endpoint), error.what()));
   } catch (const RingError& error) {
     control.fail(error.what());
   }
 }
 
-}  // namespace
-
 RingConnections rendezvous(const CommunicatorOptions& options) {
   const Deadline deadline(options.timeout_seconds);
   const Endpoint master{options.master_host, options.master_port};
+  const std::array previous_rank = {wrap(options.rank - 1, options.size)};
+  const std::int64_t next_rank = wrap(options.rank + 1, options.size);
 
   if (options.rank == 0) {
     const Socket listener = listen_on(master);
     const Socket data_listener = listen_on({local_endpoint(listener).host, 0});
-    auto [channels, next] = Host(options).gather(listener, local_endpoint(data_listener).port, deadline);
+    auto [channels, next_endpoint] = Host(options).gather(listener, local_endpoint(data_listener).port, deadline);
     ControlPlane control(0, std::move(channels));
     // Rank 0 accepts first and everyone else connects first: the handshakes then resolve round the ring, one by one.
-    Socket from_previous = accept_previous(data_listener, options, deadline, control);
-    Socket to_next = connect_next(next, options, deadline, control);
-    return {std::move(control), std::move(to_next), std::move(from_previous)};
+    Peer previous = accept_one_of(previous_rank, data_listener, options, deadline, control);
+    Peer next = connect_rank(next_rank, next_endpoint, options, deadline, control);
+    return {std::move(control), std::move(next), std::move(previous)};
   }
 
   Socket socket = connect_to(master, deadline, fmt::format("rank {} cannot reach rank 0", options.rank), [] {});
@@ -273,11 +275,11 @@ RingConnections rendezvous(const CommunicatorOptions& options) {
   }
   std::vector<Channel> channels;
   channels.emplace_back(std::move(socket));
-  const Endpoint next = await_next_endpoint(channels.front(), options);
+  const Endpoint next_endpoint = await_next_endpoint(channels.front(), options);
   ControlPlane control(options.rank, std::move(channels));
-  Socket to_next = connect_next(next, options, deadline, control);
-  Socket from_previous = accept_previous(data_listener, options, deadline, control);
-  return {std::move(control), std::move(to_next), std::move(from_previous)};
+  Peer next = connect_rank(next_rank, next_endpoint, options, deadline, control);
+  Peer previous = accept_one_of(previous_rank, data_listener, options, deadline, control);
+  return {std::move(control), std::move(next), std::move(previous)};
 }
 
 }  // namespace cerar

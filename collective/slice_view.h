@@ -13,24 +13,26 @@ namespace cerar {
 /// zeros.
 class SliceView {
  public:
-  SliceView(std::span<float> values, std::int64_t chunks) : values_(values), chunks_(chunks) {}
+  explicit SliceView(std::int64_t chunks) : chunks_(chunks) {}
 
-  void open(const Slice& slice) {
+  /// @param values  the whole vector
+  void open(std::span<float> values, const Slice& slice) {
     slice_ = slice;
+    original_ = values.data() + slice.offset;
     const std::int64_t padded = chunks_ * slice.chunk_values;
     if (slice.length == padded) {
-      data_ = values_.data() + slice.offset;
+      data_ = original_;
       return;
     }
     padded_.assign(static_cast<std::size_t>(padded), 0.0F);
-    std::copy_n(values_.data() + slice.offset, slice.length, padded_.data());
+    std::copy_n(original_, slice.length, padded_.data());
     data_ = padded_.data();
   }
 
   /// Puts a padded copy back; in place there is nothing to do.
   void close() {
     if (data_ == padded_.data()) {
-      std::copy_n(padded_.data(), slice_.length, values_.data() + slice_.offset);
+      std::copy_n(padded_.data(), slice_.length, original_);
     }
   }
 
@@ -43,9 +45,9 @@ class SliceView {
   }
 
  private:
-  std::span<float> values_;
   std::int64_t chunks_;
   Slice slice_;
+  float* original_ = nullptr;
   float* data_ = nullptr;
   std::vector<float> padded_;
 };

@@ -4,9 +4,9 @@
 
 namespace cerar {
 
-std::vector<Slice> cut_slices(std::span<const std::int64_t> tensor_lengths, std::int64_t chunks,
-                              std::int64_t chunk_values) {
-  std::vector<Slice> slices;
+void cut_slices(std::span<const std::int64_t> tensor_lengths, std::int64_t chunks, std::int64_t chunk_values,
+                std::vector<Slice>& slices) {
+  slices.clear();
   std::int64_t offset = 0;
   for (const std::int64_t tensor : tensor_lengths) {
     for (std::int64_t done = 0; done < tensor;) {
@@ -16,6 +16,12 @@ std::vector<Slice> cut_slices(std::span<const std::int64_t> tensor_lengths, std:
     }
     offset += tensor;
   }
+}
+
+std::vector<Slice> cut_slices(std::span<const std::int64_t> tensor_lengths, std::int64_t chunks,
+                              std::int64_t chunk_values) {
+  std::vector<Slice> slices;
+  cut_slices(tensor_lengths, chunks, chunk_values, slices);
   return slices;
 }
 

@@ -20,17 +20,19 @@ struct Slice {
 /// Cuts every tensor in slices of `chunks` x `chunk_values` values and a shorter last one; no slice straddles two
 /// tensors.
 /// @param tensor_lengths  >= 0 each; together the vector
-/// @return the slices that hold at least one value, in order of offset
+/// @param slices  becomes the slices that hold at least one value, in order of offset
+void cut_slices(std::span<const std::int64_t> tensor_lengths, std::int64_t chunks, std::int64_t chunk_values,
+                std::vector<Slice>& slices);
 [[nodiscard]] std::vector<Slice> cut_slices(std::span<const std::int64_t> tensor_lengths, std::int64_t chunks,
                                             std::int64_t chunk_values);
 
 /// measure(first value, count, p) of every chunk, whose first `count` values are the vector's and the rest padding,
 /// slice after slice.
-/// @return slices.size() `chunks` numbers
+/// @param measured  becomes the slices.size() `chunks` numbers
 template <class Measure>
-[[nodiscard]] std::vector<float> measure_chunks(std::span<const float> values, std::span<const Slice> slices,
-                                                std::int64_t chunks, const Measure& measure) {
-  std::vector<float> measured;
+void measure_chunks(std::span<const float> values, std::span<const Slice> slices, std::int64_t chunks,
+                    const Measure& measure, std::vector<float>& measured) {
+  measured.clear();
   measured.reserve(slices.size() * static_cast<std::size_t>(chunks));
   for (const Slice& slice : slices) {
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
@@ -39,7 +41,6 @@ template <class Measure>
       measured.push_back(measure(values.data() + slice.offset + first, count, slice.chunk_values));
     }
   }
-  return measured;
 }
 
 /// The order in which the messages of all slices travel over a link: the same on every rank, so that none needs a

@@ -90,7 +90,8 @@ TEST_CASE("int32 words are exact integer sums, in whatever order they are formed
         rms.push_back(chunk_rms(gradient.col(chunk).data(), values, values));
       }
     }
-    const auto scales = integer_scales(code, rms, 12, values, 1);
+    std::vector<IntegerScale> scales;
+    integer_scales(code, rms, 12, values, 1, scales);
     std::map<std::pair<std::int64_t, std::int64_t>, IntegerMessage> led;  // M_g by (g, m)
     // What worker m + w contributes to chunk (g, m), in steps.
     const auto steps = [&](std::int64_t group, std::int64_t chain, std::int64_t role, Eigen::Index x) {

@@ -44,13 +44,13 @@ double run(std::int64_t workers, std::span<float> values, std::span<const Slice>
   const AllReduceOptions options;
   std::vector<std::unique_ptr<SliceExecutor>> slots;
   for (std::int64_t slot = 0; slot < options.slices_in_flight; ++slot) {
-    slots.push_back(make({0, workers, values, options.slice_chunk_values, statistics}, slices));
+    slots.push_back(make({0, workers, options.slice_chunk_values, statistics}, slices));
   }
   const double start = processor_seconds();
   for (std::size_t first = 0; first < slices.size(); first += slots.size()) {
     const std::size_t used = std::min(slots.size(), slices.size() - first);
     for (std::size_t slot = 0; slot < used; ++slot) {
-      slots[slot]->begin(slices[first + slot]);
+      slots[slot]->begin(values, slices[first + slot]);
     }
     for (std::int64_t round = 1; round <= slots.front()->rounds(); ++round) {
       for (std::size_t slot = 0; slot < used; ++slot) {
@@ -95,6 +95,7 @@ TEST_CASE("local work of the piggyback ring, against the exact ring's") {
         testing::gradient_of(1, static_cast<std::size_t>(AllReduceOptions{}.slice_chunk_values) + 4, 1);
     std::fill_n(message.begin(), 4, static_cast<float>(code.d));  // scales and norms that make sense
     std::vector<float> norms;
+    PiggybackOperation operation;
     const LocalWork exact = least_work(
         shape.workers, shape.workers, message,
         [](std::span<const float> values, std::span<const Slice>) { CHECK(first_nonfinite(values) == values.size()); },
@@ -102,12 +103,13 @@ TEST_CASE("local work of the piggyback ring, against the exact ring's") {
     const LocalWork piggyback = least_work(
         shape.workers, shape.chunks, message,
         [&](std::span<const float> values, std::span<const Slice> slices) {
-          norms = measure_chunks(
+          measure_chunks(
               values, slices, shape.chunks,
-              [](const float* first, std::int64_t count, std::int64_t) { return l1_norm_of(first, count); });
+              [](const float* first, std::int64_t count, std::int64_t) { return l1_norm_of(first, count); }, norms);
         },
         [&](const SliceContext& context, std::span<const Slice> slices) {
-          return make_piggyback_executor(context, code, {slices, norms}, 1);
+          operation = {slices, norms, 1};
+          return make_piggyback_executor(context, code, operation);
         });
     MESSAGE(fmt::format("({}, {}), ns per value: exact ring {:.3f} + {:.3f}, piggyback {:.3f} + {:.3f}, ratio {:.2f}",
                         shape.workers, shape.chunks, exact.measuring, exact.arithmetic, piggyback.measuring,
