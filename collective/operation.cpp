@@ -4,9 +4,7 @@
 
 namespace cerar {
 
-namespace {
-
-const char* name(OperationHeader::Kind kind) {
+std::string_view name(OperationHeader::Kind kind) noexcept {
   switch (kind) {
     case OperationHeader::Kind::all_reduce_exact:
       return "all_reduce (exact)";
@@ -29,8 +27,6 @@ const char* name(OperationHeader::Kind kind) {
   }
   return "an unknown operation";
 }
-
-}  // namespace
 
 std::string to_string(const OperationHeader& header) {
   return fmt::format("operation {}, {} of {} values", header.sequence, name(header.kind), header.values);

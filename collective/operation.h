@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace cerar {
 
@@ -31,6 +32,9 @@ struct OperationHeader {
 
   friend bool operator==(const OperationHeader&, const OperationHeader&) = default;
 };
+
+/// "all_reduce (coded)"
+[[nodiscard]] std::string_view name(OperationHeader::Kind kind) noexcept;
 
 /// "operation 5, all_reduce (coded) of 1000 values"
 [[nodiscard]] std::string to_string(const OperationHeader& header);

@@ -97,9 +97,6 @@ void Operations::all_reduce(std::span<float> values, const AllReduceOptions& opt
   const Stopwatch watch(statistics_.total_seconds);
   const Algorithm algorithm = algorithm_for(values, options);
   const std::int64_t all_reduce = statistics_.all_reduces++;
-  if (algorithm != Algorithm::piggyback) {
-    require_finite(values, algorithm);
-  }
   switch (algorithm) {
     case Algorithm::exact:
       return run_ring(Kind::all_reduce_exact, values, options_.size, as_one_tensor(options), make_exact_executor);
@@ -112,6 +109,7 @@ void Operations::all_reduce(std::span<float> values, const AllReduceOptions& opt
     case Algorithm::piggyback:
       return piggyback(values, options, piggyback_sign(static_cast<std::uint64_t>(all_reduce)));
     case Algorithm::doubling:
+      require_finite(values, Kind::all_reduce_doubling);
       cut(values, options_.size, as_one_tensor(options));
       return double_up(Kind::all_reduce_doubling, values, hash_plan(slices_, options.slices_in_flight));
   }
@@ -126,7 +124,7 @@ void Operations::all_gather(std::span<const float> mine, std::span<float> all) {
   const Stopwatch watch(statistics_.total_seconds);
   std::ranges::copy(mine, all.begin() + options_.rank * static_cast<std::ptrdiff_t>(mine.size()));
   cut(mine, 1, {});
-  transfer(Kind::all_gather, all, slices_, {}, make_gather_executor);
+  transfer(Kind::all_gather, {all, slices_}, {}, make_gather_executor);
   ++statistics_.operations;
 }
 
@@ -201,7 +199,6 @@ double Operations::fastest(Kind kind, std::span<float> values) {
 void Operations::piggyback(std::span<float> values, const AllReduceOptions& options, int sign) {
   const auto& code = std::get<PiggybackCode>(*options_.code);
   if (code.is_exact()) {
-    require_finite(values, Algorithm::piggyback);
     return run_ring(Kind::all_reduce_piggyback, values, options_.size, as_one_tensor(options), make_exact_executor);
   }
   if (code.is_integer()) {
@@ -209,7 +206,7 @@ void Operations::piggyback(std::span<float> values, const AllReduceOptions& opti
     cut(values, code.shape.chunks, options);
     integer_plan_ = {slices_, gathered_, sign};
     transfer(
-        Kind::all_reduce_piggyback, values, slices_, options,
+        Kind::all_reduce_piggyback, {values, slices_}, options,
         [&](const SliceContext& context) { return make_piggyback_integer_executor(context, code, integer_plan_); },
         sizeof(float) * (gathered_.size() + measured_.size()));
   } else {
@@ -224,7 +221,7 @@ void Operations::piggyback(std::span<float> values, const AllReduceOptions& opti
     require_finite(values, measured_);
     piggyback_ = {slices_, measured_, sign};
     transfer(
-        Kind::all_reduce_piggyback, values, slices_, options,
+        Kind::all_reduce_piggyback, {values, slices_}, options,
         [&](const SliceContext& context) { return make_piggyback_executor(context, code, piggyback_); },
         sizeof(float) * measured_.size());
   }
@@ -243,7 +240,7 @@ void Operations::agree_on_rms(std::span<float> values, const AllReduceOptions& o
   gathered_.resize(static_cast<std::size_t>(options_.size) * measured_.size());
   std::ranges::copy(measured_, gathered_.begin() + options_.rank * static_cast<std::ptrdiff_t>(measured_.size()));
   cut(measured_, 1, as_one_tensor(options));
-  transfer(Kind::piggyback_scales, gathered_, slices_, options, make_gather_executor);
+  transfer(Kind::piggyback_scales, {gathered_, slices_}, options, make_gather_executor);
 }
 
 void Operations::double_up(Kind kind, std::span<float> values, std::uint64_t plan_hash) {
@@ -270,26 +267,29 @@ void Operations::connect_pairs_once() {
   addresses[static_cast<std::size_t>(options_.rank)] = pair_address(listener);
   const std::span<float> all(addresses.front().data(), addresses.size() * addresses.front().size());
   cut(addresses.front(), 1, {});
-  transfer(Kind::pair_addresses, all, slices_, {}, make_gather_executor);
+  transfer(Kind::pair_addresses, {all, slices_}, {}, make_gather_executor);
   link_->set_pairs(connect_pairs(options_, link_->control(), listener, addresses));
 }
 
 /// The piggyback ring has measured all values before: where a norm isn't finite a value may not be.
 void Operations::require_finite(std::span<const float> values, std::span<const float> measured) {
   if (measured.empty() || first_nonfinite(measured) < measured.size()) {
-    require_finite(values, Algorithm::piggyback);
+    require_finite(values, Kind::all_reduce_piggyback);
+  }
+}
+
+void Operations::require_finite(std::span<const float> values, Kind kind) {
+  const std::size_t bad = first_nonfinite(values);
+  if (bad < values.size()) {
+    report_nonfinite(values, bad, kind);
   }
 }
 
 /// A NaN would spread to every rank's sum without a trace of where it came from.
-void Operations::require_finite(std::span<const float> values, Algorithm algorithm) {
-  const std::size_t bad = first_nonfinite(values);
-  if (bad == values.size()) {
-    return;
-  }
+void Operations::report_nonfinite(std::span<const float> values, std::size_t bad, Kind kind) {
   const std::string sentence =
-      fmt::format("rank {}: value {} of {} is {} in operation {}, all_reduce ({}); a sum with it would be worthless",
-                  options_.rank, bad, values.size(), values[bad], statistics_.operations, name(algorithm));
+      fmt::format("rank {}: value {} of {} is {} in operation {}, {}; a sum with it would be worthless", options_.rank,
+                  bad, values.size(), values[bad], statistics_.operations, name(kind));
   if (link_) {
     link_->control().require_intact();
     link_->control().fail(sentence);
@@ -301,16 +301,19 @@ template <class MakeExecutor>
 void Operations::run_ring(Kind kind, std::span<float> values, std::int64_t chunks, const AllReduceOptions& options,
                           MakeExecutor make_executor) {
   cut(values, chunks, options);
-  transfer(kind, values, slices_, options, make_executor);
+  transfer(kind, {values, slices_, true}, options, make_executor);
   ++statistics_.operations;
 }
 
 /// One pass of the pipeline: an operation is one or, where the ranks have to agree on something before, two.
 /// @param held_bytes  working memory besides the executors'
 template <class MakeExecutor>
-void Operations::transfer(Kind kind, std::span<float> values, std::span<const Slice> slices,
-                          const AllReduceOptions& options, MakeExecutor make_executor, std::size_t held_bytes) {
+void Operations::transfer(Kind kind, const PipelineData& data, const AllReduceOptions& options,
+                          MakeExecutor make_executor, std::size_t held_bytes) {
   if (!link_) {
+    if (data.must_be_finite) {
+      require_finite(data.values, kind);
+    }
     return;
   }
   link_->control().require_intact();
@@ -318,12 +321,14 @@ void Operations::transfer(Kind kind, std::span<float> values, std::span<const Sl
       kind == Kind::all_reduce_coded || kind == Kind::all_reduce_piggyback || kind == Kind::piggyback_scales;
   const OperationHeader header{.sequence = static_cast<std::uint64_t>(statistics_.operations),
                                .kind = kind,
-                               .values = values.size(),
+                               .values = data.values.size(),
                                .code_hash = is_coded ? code_hash_ : 0,
-                               .plan_hash = hash_plan(slices, options.slices_in_flight)};
-  const std::span<PipelineSlot> slots = slots_for(kind, slices, options.slices_in_flight, make_executor);
+                               .plan_hash = hash_plan(data.slices, options.slices_in_flight)};
+  const std::span<PipelineSlot> slots = slots_for(kind, data.slices, options.slices_in_flight, make_executor);
   try {
-    run_pipeline(*link_, header, values, slices, slots, statistics_);
+    run_pipeline(*link_, header, data, slots, statistics_);
+  } catch (const NonfiniteValue& bad) {
+    report_nonfinite(data.values, bad.index, kind);
   } catch (const std::overflow_error& error) {
     link_->control().fail(fmt::format("rank {}: {}, {}", options_.rank, to_string(header), error.what()));
   }

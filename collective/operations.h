@@ -55,15 +55,16 @@ class Operations {
   void double_up(Kind kind, std::span<float> values, std::uint64_t plan_hash);
   void connect_pairs_once();
 
-  void require_finite(std::span<const float> values, Algorithm algorithm);
+  void require_finite(std::span<const float> values, Kind kind);
   void require_finite(std::span<const float> values, std::span<const float> measured);
+  [[noreturn]] void report_nonfinite(std::span<const float> values, std::size_t bad, Kind kind);
 
   template <class MakeExecutor>
   void run_ring(Kind kind, std::span<float> values, std::int64_t chunks, const AllReduceOptions& options,
                 MakeExecutor make_executor);
   template <class MakeExecutor>
-  void transfer(Kind kind, std::span<float> values, std::span<const Slice> slices, const AllReduceOptions& options,
-                MakeExecutor make_executor, std::size_t held_bytes = 0);
+  void transfer(Kind kind, const PipelineData& data, const AllReduceOptions& options, MakeExecutor make_executor,
+                std::size_t held_bytes = 0);
   template <class MakeExecutor>
   std::span<PipelineSlot> slots_for(Kind kind, std::span<const Slice> slices, std::int64_t slices_in_flight,
                                     MakeExecutor make_executor);

@@ -1,5 +1,6 @@
 #include "collective/pipeline.h"
 
+#include "collective/kernels.h"
 #include "collective/stopwatch.h"
 
 #include <fmt/core.h>
@@ -14,16 +15,16 @@ namespace {
 
 class Pipeline {
  public:
-  Pipeline(RingLink& link, const OperationHeader& header, std::span<float> values, std::span<const Slice> slices,
-           std::span<PipelineSlot> slots, Statistics& statistics)
+  Pipeline(RingLink& link, const OperationHeader& header, const PipelineData& data, std::span<PipelineSlot> slots,
+           Statistics& statistics)
       : link_(link),
         header_(header),
-        values_(values),
-        slices_(slices),
+        data_(data),
+        slices_(data.slices),
         statistics_(statistics),
         rounds_(slots.front().executor->rounds()),
         slots_(slots),
-        to_send_(count(slices), rounds_, count(slots)),
+        to_send_(count(data.slices), rounds_, count(slots)),
         to_receive_(to_send_) {}
 
   void run() {
@@ -77,7 +78,22 @@ class Pipeline {
     slot.sent = slot.received = 0;
     slot.active = slot.slice < count(slices_);
     if (slot.active) {
-      slot.executor->begin(values_, slices_[static_cast<std::size_t>(slot.slice)]);
+      const Slice& slice = slices_[static_cast<std::size_t>(slot.slice)];
+      if (data_.must_be_finite) {
+        require_finite(slice);
+      }
+      slot.executor->begin(data_.values, slice);
+    }
+  }
+
+  // Right before the slice is worked on: the processor's caches then hold it.
+  void require_finite(const Slice& slice) const {
+    const auto offset = static_cast<std::size_t>(slice.offset);
+    const auto length = static_cast<std::size_t>(slice.length);
+    const Stopwatch watch(statistics_.encode_seconds);
+    const std::size_t bad = first_nonfinite(data_.values.subspan(offset, length));
+    if (bad < length) {
+      throw NonfiniteValue{offset + bad};
     }
   }
 
@@ -191,7 +207,7 @@ class Pipeline {
   OperationHeader header_in_;
   std::size_t header_out_sent_ = 0;
   std::size_t header_in_received_ = 0;
-  std::span<float> values_;
+  const PipelineData& data_;
   std::span<const Slice> slices_;
   Statistics& statistics_;
   std::int64_t rounds_;
@@ -204,10 +220,10 @@ class Pipeline {
 
 }  // namespace
 
-void run_pipeline(RingLink& link, const OperationHeader& header, std::span<float> values, std::span<const Slice> slices,
+void run_pipeline(RingLink& link, const OperationHeader& header, const PipelineData& data,
                   std::span<PipelineSlot> slots, Statistics& statistics) {
   link.begin_operation(header);
-  Pipeline(link, header, values, slices, slots, statistics).run();
+  Pipeline(link, header, data, slots, statistics).run();
 }
 
 }  // namespace cerar

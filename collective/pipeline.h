@@ -20,16 +20,27 @@ struct PipelineSlot {
   std::int64_t received = 0;
 };
 
+/// What a pipeline works on.
+struct PipelineData {
+  std::span<float> values;  ///< see SliceExecutor::begin
+  std::span<const Slice> slices;
+  bool must_be_finite = false;  ///< whether a NaN or an infinity in `values` ends the operation
+};
+
+/// A value that should be finite isn't.
+struct NonfiniteValue {
+  std::size_t index = 0;  ///< in the vector
+};
+
 /// Runs one collective over the link: exchanges the operation header, then moves the messages of all slices in
 /// MessageOrder, as many slices in flight as there are slots, sending and receiving whatever can move at any moment.
 ///
 /// No size can freeze the ring: a rank stops receiving a message only until it has sent an earlier one in the same
 /// order, so among all ranks the one with the earliest message outstanding can always go on.
 ///
-/// @param values  what the executors work on (SliceExecutor::begin)
 /// @param slots   W >= 1, with executors of one kind
-/// @throws RingError as Communicator::all_reduce does
-void run_pipeline(RingLink& link, const OperationHeader& header, std::span<float> values, std::span<const Slice> slices,
+/// @throws RingError as Communicator::all_reduce does, NonfiniteValue
+void run_pipeline(RingLink& link, const OperationHeader& header, const PipelineData& data,
                   std::span<PipelineSlot> slots, Statistics& statistics);
 
 }  // namespace cerar
