@@ -31,12 +31,21 @@ RingLink::RingLink(std::int64_t rank, std::int64_t size, double timeout_seconds,
       deadline_(timeout_seconds),
       control_(std::move(connections.control)),
       next_(std::move(connections.next)),
-      previous_(std::move(connections.previous)) {}
+      previous_(std::move(connections.previous)) {
+  make_room();
+}
 
 void RingLink::set_pairs(std::vector<Peer> pairs) {
   pairs_ = std::move(pairs);
+  make_room();
+}
+
+// All that wait() will ever need: when it is first called is up to the other ranks.
+void RingLink::make_room() {
   unexamined_.reserve(pairs_.size() + 1);
   watched_.reserve(pairs_.size() + 1);
+  control_.append_poll_entries(entries_);
+  entries_.reserve(entries_.size() + 3 + pairs_.size());
 }
 
 void RingLink::begin_operation(const OperationHeader& header) {

@@ -49,6 +49,7 @@ class RingLink {
 
  private:
   [[noreturn]] void lost(const Peer& peer, const char* reason);
+  void make_room();
   void append_unawaited(const Peer* to_receive);
   void require_same_operation(const Peer& peer);
 
