@@ -10,6 +10,7 @@ void add_bench(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_fit(CLI::App& app);
 void add_launch(CLI::App& app);
+void add_netlab(CLI::App& app);
 void add_show(CLI::App& app);
 void add_study(CLI::App& app);
 void add_trace(CLI::App& app);

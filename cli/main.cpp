@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   cerar::cli::add_show(app);
   cerar::cli::add_trace(app);
   cerar::cli::add_launch(app);
+  cerar::cli::add_netlab(app);
   cerar::cli::add_bench(app);
   cerar::cli::add_train(app);
   cerar::cli::add_compare(app);

@@ -1,5 +1,6 @@
 # `cmake --install build --prefix DIR`, then `find_package(cerar)` elsewhere (tests/consumer does exactly that).
 install(TARGETS cerar RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS cerar_pacing LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cerar)
 install(TARGETS cerar_coding cerar_optimize cerar_collective EXPORT cerarTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 foreach(folder coding optimize collective)

@@ -155,15 +155,15 @@ class SignalQueue {
 class Group {
  public:
   explicit Group(const LaunchOptions& options) : options_(options) {
-    base_ = {{"WORLD_SIZE", std::to_string(options.workers)},
-             {"LOCAL_WORLD_SIZE", std::to_string(options.workers)},
-             {"MASTER_ADDR", "127.0.0.1"},
-             {"MASTER_PORT", std::to_string(options.master_port != 0 ? options.master_port : free_port())},
-             {"TORCHELASTIC_RUN_ID", random_hex(8)},
-             {"CERAR_SECRET", random_hex(32)}};
+    if (!options.without_ranks) {
+      describe_job();
+    }
     // Workers share this host's cores: one thread each unless the user says otherwise, as torchrun does.
     if (std::getenv("OMP_NUM_THREADS") == nullptr) {
       base_.emplace("OMP_NUM_THREADS", "1");
+    }
+    for (const auto& [name, value] : options.environment) {
+      base_.insert_or_assign(name, value);
     }
   }
   Group(const Group&) = delete;
@@ -195,6 +195,15 @@ class Group {
   }
 
  private:
+  void describe_job() {
+    base_ = {{"WORLD_SIZE", std::to_string(options_.workers)},
+             {"LOCAL_WORLD_SIZE", std::to_string(options_.hosts ? 1 : options_.workers)},
+             {"MASTER_ADDR", options_.hosts ? options_.hosts->master_host : "127.0.0.1"},
+             {"MASTER_PORT", std::to_string(options_.master_port != 0 ? options_.master_port : free_port())},
+             {"TORCHELASTIC_RUN_ID", random_hex(8)},
+             {"CERAR_SECRET", random_hex(32)}};
+  }
+
   void start(std::int64_t rank) {
     const bool inherits = rank == 0 && options_.rank_0_inherits_output;
     auto [out_read, out_write] = open_pipe();
@@ -203,7 +212,10 @@ class Group {
 
     // Everything that allocates happens before the fork.
     auto variables = base_;
-    variables["RANK"] = variables["LOCAL_RANK"] = std::to_string(rank);
+    if (!options_.without_ranks) {
+      variables["RANK"] = std::to_string(rank);
+      variables["LOCAL_RANK"] = std::to_string(options_.hosts ? 0 : rank);
+    }
     std::vector<std::string> environment;
     for (char** entry = environ; *entry != nullptr; ++entry) {
       const std::string_view text(*entry);
@@ -233,7 +245,7 @@ class Group {
         dup2(out_write.descriptor(), STDOUT_FILENO);
         dup2(error_write.descriptor(), STDERR_FILENO);
       }
-      if (getppid() == parent) {
+      if (getppid() == parent && (!options_.hosts || options_.hosts->enter(rank))) {
         execvpe(command_pointers[0], command_pointers.data(), environment_pointers.data());
       }
       const int reason = errno;
