@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -12,6 +13,8 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sched.h>
 #include <stdexcept>
 #include <sys/prctl.h>
@@ -21,6 +24,8 @@
 namespace cerar::netlab {
 
 namespace {
+
+constexpr int kUnavailable = 77;
 
 void validate(const NetlabOptions& options) {
   const auto require = [](bool holds, const std::string& sentence) {
@@ -33,18 +38,22 @@ void validate(const NetlabOptions& options) {
   require(
       !options.burst_bytes || *options.burst_bytes >= options.mtu + 14,
       fmt::format("a burst of {} bytes: a frame of {} must fit", options.burst_bytes.value_or(0), options.mtu + 14));
+  std::ifstream file("/proc/sys/net/ipv4/tcp_available_congestion_control");
+  const std::vector<std::string> known(std::istream_iterator<std::string>(file), {});
+  require(options.congestion.empty() || std::ranges::count(known, options.congestion) > 0,
+          fmt::format("a congestion control '{}': this kernel has {}", options.congestion, fmt::join(known, ", ")));
   require(!options.delay_seconds || (*options.delay_seconds > 0 && *options.delay_seconds < 10),
           "a delay must be positive and below 10 s");
 }
 
-/// Signals that ask for an end are passed on to the process that runs the network, which takes them like `cerar
-/// launch`.
-volatile std::sig_atomic_t running_network = 0;
+/// Signals that ask for an end are passed on to the process that runs the network, which takes them like
+/// `cerar launch`.
+volatile std::sig_atomic_t running_child = 0;
 
-extern "C" void pass_on(int signal) { kill(running_network, signal); }
+extern "C" void pass_on(int signal) { kill(running_child, signal); }
 
-int wait_for_network(pid_t child) {
-  running_network = child;
+int wait_for(pid_t child) {
+  running_child = child;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
     sigaction(signal, nullptr, &before);
@@ -58,9 +67,38 @@ int wait_for_network(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// The first process of the new process namespace: when it ends, the kernel ends all others in it.
-int run_inside(const NetlabOptions& options, LaunchOptions launch_options, const std::string& agent) {
+/// Runs `body` in a child process, which does not outlive this one.
+/// @return its status
+template <class Body>
+int in_child(const LaunchOptions& launch_options, Body body) {
+  std::fflush(nullptr);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) {
+    throw UnavailableError(fmt::format("no process can be had here: {}", std::strerror(errno)));
+  }
+  if (child > 0) {
+    return wait_for(child);
+  }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  int status = 1;
+  try {
+    // In a process namespace of its own a child does not see its parent.
+    if (getppid() == parent || getppid() == 0) {
+      status = body();
+    }
+  } catch (const UnavailableError& error) {
+    launch_options.on_trouble(error.what());
+    status = kUnavailable;
+  } catch (const std::exception& error) {
+    launch_options.on_trouble(error.what());
+  }
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+/// When the first process of a process namespace ends, the kernel ends all others in it.
+int run_inside(const NetlabOptions& options, LaunchOptions launch_options, const std::string& agent) {
   const Network network(options);
   const std::vector<std::string> addresses = network.addresses();
   for (const LinkEvent& event : options.events) {
@@ -86,26 +124,12 @@ int run_inside(const NetlabOptions& options, LaunchOptions launch_options, const
 
 int run_in_netlab(const NetlabOptions& options, const LaunchOptions& launch_options, const std::string& agent) {
   validate(options);
-  std::fflush(nullptr);
-  enter_private_namespaces();
-  const pid_t child = fork();
-  if (child < 0) {
-    throw UnavailableError(fmt::format("no process namespace can be had here: {}", std::strerror(errno)));
-  }
-  if (child == 0) {
-    int status = 1;
-    try {
-      status = run_inside(options, launch_options, agent);
-    } catch (const UnavailableError& error) {
-      launch_options.on_trouble(error.what());
-      status = 77;
-    } catch (const std::exception& error) {
-      launch_options.on_trouble(error.what());
-    }
-    std::fflush(nullptr);
-    _exit(status);
-  }
-  return wait_for_network(child);
+  // The first child is for leaving threads behind, without which there is no new user namespace; its child is the first
+  // process of the new process namespace.
+  return in_child(launch_options, [&] {
+    enter_private_namespaces();
+    return in_child(launch_options, [&] { return run_inside(options, launch_options, agent); });
+  });
 }
 
 int run_with_loopback_pacing(double bits_per_second, const LaunchOptions& launch_options,

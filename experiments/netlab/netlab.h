@@ -24,7 +24,7 @@ struct NetlabOptions {
   bool once = false;                        ///< run the command once, on host 0, not on every host
 };
 
-/// This machine does not let such a network be built: exit status 77 in tests and scripts, "skipped".
+/// This machine does not let such a network be built.
 class UnavailableError : public Error {
  public:
   using Error::Error;
@@ -38,8 +38,9 @@ class UnavailableError : public Error {
 /// All this happens in private user (unless root), mount, network and process namespaces: nothing of it is visible
 /// outside, and it is gone when the calling process is, however that ends.
 /// @param agent  the command for CERAR_NETLAB_AGENT, which calls enter_host()
-/// @return status of the command, see launch()
-/// @throws UnavailableError, std::invalid_argument for impossible options
+/// @return status of the command, see launch(), or 77 if this machine does not let such a network be built, of which
+///   launch.on_trouble is told
+/// @throws std::invalid_argument for impossible options
 [[nodiscard]] int run_in_netlab(const NetlabOptions& options, const LaunchOptions& launch, const std::string& agent);
 
 /// Inside a netlab: moves this process to a host, given by its address or name.
