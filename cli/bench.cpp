@@ -30,7 +30,7 @@ struct Options {
 };
 
 nlohmann::ordered_json to_json(const bench::BenchRow& row) {
-  return {{"algorithm", name(row.algorithm)},
+  return {{"algorithm", row.algorithm},
           {"workers", row.workers},
           {"count", row.count},
           {"size_bytes", row.size_bytes},
@@ -38,6 +38,7 @@ nlohmann::ordered_json to_json(const bench::BenchRow& row) {
           {"time_us", row.time_us},
           {"time_min_us", row.time_min_us},
           {"time_max_us", row.time_max_us},
+          {"times_us", row.times_us},
           {"local_us", row.local_us},
           {"cpu_us", row.cpu_us},
           {"algbw_gbps", row.algbw_gbps},
@@ -52,9 +53,13 @@ nlohmann::ordered_json to_json(const bench::BenchRow& row) {
 class Report {
  public:
   Report(const Options& options, std::int64_t workers, const std::optional<RingCode>& code) : file_(options.json_file) {
-    document_ = {{"version", CERAR_VERSION},       {"workers", workers},
-                 {"warmup", options.bench.warmup}, {"iterations", options.bench.iterations},
-                 {"seed", options.bench.seed},     {"correlation", options.bench.correlation}};
+    document_ = {{"version", CERAR_VERSION},
+                 {"workers", workers},
+                 {"warmup", options.bench.warmup},
+                 {"iterations", options.bench.iterations},
+                 {"back_to_back", options.bench.back_to_back},
+                 {"seed", options.bench.seed},
+                 {"correlation", options.bench.correlation}};
     if (code) {
       document_["code"] = {{"chunks", shape_of(*code).chunks},
                            {"construction", construction_of(*code)},
@@ -97,8 +102,8 @@ void print_header(const Options& options, std::int64_t workers, const std::optio
 
 void print_row(const bench::BenchRow& row) {
   fmt::print("{:>12} {:>10} {:>6} {:>6} {:>9} {:>11.1f} {:>8.3f} {:>8.3f} {:>7} {:>12} {:>9.2e} {:>9.2e}\n",
-             row.size_bytes, row.count, "float", "sum", name(row.algorithm), row.time_us, row.algbw_gbps,
-             row.busbw_gbps, row.wrong, row.wire_bytes, row.rel_l2, row.rank_div);
+             row.size_bytes, row.count, "float", "sum", row.algorithm, row.time_us, row.algbw_gbps, row.busbw_gbps,
+             row.wrong, row.wire_bytes, row.rel_l2, row.rank_div);
   std::fflush(stdout);
 }
 
@@ -111,16 +116,21 @@ void print_footer(const std::vector<bench::BenchRow>& rows, std::int64_t wrong) 
              busbw);
 }
 
-std::vector<Algorithm> chosen_algorithms(const Options& options, const std::optional<RingCode>& code) {
-  std::vector<Algorithm> algorithms;
+/// "auto" is nothing: the communicator's choice.
+std::vector<std::optional<Algorithm>> chosen_algorithms(const Options& options, const std::optional<RingCode>& code) {
+  std::vector<std::optional<Algorithm>> algorithms;
   for (const std::string& text : options.algorithms) {
-    algorithms.push_back(algorithm_from_name(text));
-    require_code_for(algorithms.back(), code);
+    if (text == "auto") {
+      algorithms.emplace_back();
+      continue;
+    }
+    algorithms.emplace_back(algorithm_from_name(text));
+    require_code_for(*algorithms.back(), code);
   }
   if (algorithms.empty()) {
     algorithms = {Algorithm::exact, Algorithm::naive};
     if (code) {
-      algorithms.push_back(algorithm_of(*code));
+      algorithms.emplace_back(algorithm_of(*code));
     }
   }
   return algorithms;
@@ -132,7 +142,7 @@ int run(const Options& options) {
   if (!options.code_file.empty()) {
     place.options.code = read_code_for(options.code_file, place.options.size);
   }
-  const std::vector<Algorithm> algorithms = chosen_algorithms(options, place.options.code);
+  const std::vector<std::optional<Algorithm>> algorithms = chosen_algorithms(options, place.options.code);
   if (!place.is_launched && place.options.size > 1) {
     if (!options.json_file.empty()) {
       require_writable(options.json_file);
@@ -152,7 +162,7 @@ int run(const Options& options) {
   std::vector<bench::BenchRow> rows;
   std::int64_t wrong = 0;
   for (const std::int64_t count : counts) {
-    for (const Algorithm algorithm : algorithms) {
+    for (const std::optional<Algorithm> algorithm : algorithms) {
       rows.push_back(bench::run_bench(communicator, algorithm, count, options.bench));
       wrong += rows.back().wrong;
       if (is_reporter) {
@@ -177,7 +187,7 @@ void add_bench(CLI::App& app) {
   command->add_option("--code", options->code_file, "Code file for coded or piggyback, from 'cerar fit'");
   command
       ->add_option("--algorithms", options->algorithms,
-                   "Any of exact,naive,coded,piggyback (default: all that can run)")
+                   "Any of exact,naive,coded,piggyback,doubling,auto (default: exact,naive and what the code is for)")
       ->delimiter(',');
   command->add_option("--sizes", options->sizes, "MIN:MAX[:FACTOR] or a list, in bytes with K, M, G (factor 4)")
       ->capture_default_str();
@@ -186,6 +196,11 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--iterations", options->bench.iterations, "Timed repetitions of each")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+      ->capture_default_str();
+  command
+      ->add_option("--back-to-back", options->bench.back_to_back,
+                   "All-reduces of an iteration, of zeros, without a barrier between them")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
       ->capture_default_str();
   command->add_option("--seed", options->bench.seed, "Of the inputs")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}))

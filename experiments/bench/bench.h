@@ -3,6 +3,7 @@
 #include "collective/communicator.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,11 @@ namespace cerar::bench {
 struct BenchOptions {
   std::int64_t warmup = 5;       ///< untimed repetitions before the timed ones, >= 0
   std::int64_t iterations = 20;  ///< timed repetitions, >= 1
-  std::uint64_t seed = 1;        ///< of the inputs
-  double correlation = 0;        ///< rho in [0, 1) of any two ranks' gradients
+  /// All-reduces of a repetition, >= 1, one after the other without a barrier; times are a repetition's divided by it.
+  /// More than one are made of zeros, which stay finite however often they are summed.
+  std::int64_t back_to_back = 1;
+  std::uint64_t seed = 1;  ///< of the inputs
+  double correlation = 0;  ///< rho in [0, 1) of any two ranks' gradients
   std::int64_t slice_chunk_values = AllReduceOptions{}.slice_chunk_values;
   std::int64_t slices_in_flight = AllReduceOptions{}.slices_in_flight;
 };
@@ -20,7 +24,7 @@ struct BenchOptions {
 /// One line of the table: an algorithm at a size, all ranks together. Times follow the paper's method: a barrier before
 /// every repetition, of each repetition the slowest rank, of those the median.
 struct BenchRow {
-  Algorithm algorithm = Algorithm::exact;
+  std::string algorithm;  ///< its name, or "auto"
   std::int64_t workers = 0;
   std::int64_t count = 0;       ///< float values
   std::int64_t size_bytes = 0;  ///< 4 count
@@ -28,6 +32,7 @@ struct BenchRow {
   double time_us = 0;  ///< median over the repetitions of the slowest rank's time
   double time_min_us = 0;
   double time_max_us = 0;
+  std::vector<double> times_us = {};  ///< of every repetition, in order
   double local_us =
       0;  ///< of the mean timed repetition, spent on arithmetic: encoding, adding, decoding; most over ranks
   double cpu_us = 0;       ///< processor time of the mean timed repetition, system calls included; mean over the ranks
@@ -40,9 +45,10 @@ struct BenchRow {
 };
 
 /// Measures and checks one all-reduce; a collective, every rank gets the same row.
+/// @param algorithm  nothing: what the communicator chooses, "auto"
 /// @param count  float values in the vector
 /// @throws std::invalid_argument for impossible options, RingError
-[[nodiscard]] BenchRow run_bench(Communicator& communicator, Algorithm algorithm, std::int64_t count,
+[[nodiscard]] BenchRow run_bench(Communicator& communicator, std::optional<Algorithm> algorithm, std::int64_t count,
                                  const BenchOptions& options);
 
 /// The size list MIN:MAX[:FACTOR] or a comma-separated list, each a number of bytes with an optional K, M or G (1024s).
