@@ -1,4 +1,3 @@
-#include "coding/ring_shape.h"
 #include "collective/kernels.h"
 #include "collective/slice_executor.h"
 #include "collective/slice_view.h"
@@ -6,132 +5,151 @@
 
 #include <Eigen/Core>
 
-#include <array>
+#include <algorithm>
 
 namespace cerar {
 
 namespace {
 
-/// The rounds of docs/theory.md (eq. 3), one slice at a time. The deltas that are on their way round the ring are kept
-/// as they were added, so that their removal subtracts the very same bits.
+/// The rounds of docs/theory.md (eq. 3), one slice at a time. Deltas are kept as they were added, so that their removal
+/// subtracts the very same bits.
+///
+/// A code whose deltas are made of few chunks is encoded round by round. If they are made of many, a slice is encoded
+/// as a whole when it is begun: it would not stay in the caches from round to round.
 class CodedExecutor final : public SliceExecutor {
  public:
   CodedExecutor(const SliceContext& context, const Code& code)
       : size_(context.size),
-        chunks_(code.shape.chunks),
         rounds_(code.shape.rounds()),
         decoder_(code.decoder),
         first_kept_round_(code.first_kept_round),
-        encoder_(code.encoders[static_cast<std::size_t>(context.rank)].cast<float>()),
-        decoding_(code.decoders[static_cast<std::size_t>(context.rank)].cast<float>()),
+        encoding_(encoding_of(code.encoders[static_cast<std::size_t>(context.rank)])),
+        decoding_(decoding_of(code.decoders[static_cast<std::size_t>(context.rank)])),
         statistics_(context.statistics),
-        view_(chunks_),
-        capacity_(static_cast<std::size_t>(context.longest_message)),
-        buffers_(static_cast<std::size_t>(size_ + code.kept() + 3) * capacity_) {
-    terms_.reserve(static_cast<std::size_t>(std::max(chunks_, code.kept())));
-  }
+        view_(code.shape.chunks),
+        encodes_ahead_(encoding_.terms() > kFewTerms * static_cast<std::size_t>(rounds_)),
+        deltas_(encodes_ahead_ ? rounds_ : size_ + 1),
+        capacity_((static_cast<std::size_t>(context.longest_message) + kLineValues - 1) / kLineValues * kLineValues),
+        buffers_(static_cast<std::size_t>(deltas_ + code.kept() + 3) * capacity_ + kLineValues) {}
 
   [[nodiscard]] std::int64_t rounds() const noexcept override { return rounds_; }
 
   void begin(std::span<float> values, const Slice& slice) override {
     view_.open(values, slice);
-    encode(1);
-    std::ranges::copy(delta(1), sent(1).begin());
+    // Buffers lie to cache lines as the slice's chunks do.
+    origin_ = (values_to_alignment(buffers_.data()) - values_to_alignment(view_.chunk(0).data())) % kLineValues;
+    const Stopwatch watch(statistics_.encode_seconds);
+    if (encodes_ahead_) {
+      const std::size_t n = view_.chunk_values();
+      apply(encoding_, {view_.chunk(0).data(), n}, n, {delta(1).data(), capacity_});
+    } else {
+      encode(1);
+    }
   }
 
   [[nodiscard]] std::span<const float> outgoing(std::int64_t round) const override {
-    return std::span(buffers_).subspan(offset_of_sent(round), view_.chunk_values());
+    return std::span(buffers_).subspan(offset(round == 1 ? index_of_delta(1) : index_of_sent(round)),
+                                       view_.chunk_values());
   }
 
   [[nodiscard]] std::span<float> incoming(std::int64_t) override { return arrival(); }
 
+  // o_{i,t} = r_{i,t} less the own delta that comes back, kept for decoding; s_{i,t+1} = o_{i,t} + delta_{i,t+1}.
   void received(std::int64_t round) override {
     const std::size_t n = view_.chunk_values();
-    std::span<float> others = arrival();  // o_{i,t}, made in place of r_{i,t}
-    {
-      const Stopwatch watch(statistics_.update_seconds);
-      if (decoder_ == Decoder::paper && round >= size_) {
-        std::ranges::copy(others, kept(1 + round - size_).begin());
-      }
-      if (round >= size_) {
-        subtract(others.data(), delta(round - size_ + 1).data(), n, others.data());
-      }
-      if (decoder_ == Decoder::own_exact && round >= first_kept_round_) {
-        std::ranges::copy(others, kept(round - first_kept_round_).begin());
-      }
+    if (!encodes_ahead_ && round < rounds_) {
+      const Stopwatch watch(statistics_.encode_seconds);
+      encode(round + 1);
     }
-    if (round == rounds_) {
-      return;
-    }
-    encode(round + 1);
     const Stopwatch watch(statistics_.update_seconds);
-    add(others.data(), delta(round + 1).data(), n, sent(round + 1).data());
-    if (decoder_ == Decoder::paper && round + 1 == size_) {
-      std::ranges::copy(sent(round + 1), kept(0).begin());
+    const float* removed = round >= size_ ? delta(round - size_ + 1).data() : nullptr;
+    const bool is_last = round == rounds_;
+    float* others = nullptr;
+    if (decoder_ == Decoder::own_exact && round >= first_kept_round_) {
+      others = kept(round - first_kept_round_).data();
+    }
+    forward(arrival().data(), removed, is_last ? nullptr : delta(round + 1).data(), n, others,
+            is_last ? nullptr : sent(round + 1).data());
+    if (decoder_ == Decoder::paper) {
+      if (round >= size_) {
+        std::ranges::copy(arrival(), kept(1 + round - size_).begin());
+      }
+      if (round + 1 == size_) {
+        std::ranges::copy(sent(round + 1), kept(0).begin());
+      }
     }
   }
 
   void finish() override {
     const Stopwatch watch(statistics_.decode_seconds);
-    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
-      terms_.clear();
-      for (std::int64_t m = 0; m < decoding_.rows(); ++m) {
-        if (decoding_(m, chunk) != 0.0F) {
-          terms_.push_back({kept(m).data(), decoding_(m, chunk)});
-        }
-      }
-      const std::span<float> own = view_.chunk(chunk);
-      if (decoder_ == Decoder::own_exact) {
-        combine_onto(own.data(), terms_, own.size(), own.data());
-      } else {
-        combine(terms_, own.size(), own.data());
-      }
+    const std::size_t n = view_.chunk_values();
+    const Vectors<float> chunks{view_.chunk(0).data(), n};
+    if (decoder_ == Decoder::own_exact) {
+      apply_onto(decoding_, {kept(0).data(), capacity_}, n, chunks);
+    } else {
+      apply(decoding_, {kept(0).data(), capacity_}, n, chunks);
     }
     view_.close();
   }
 
   [[nodiscard]] std::int64_t memory_bytes() const noexcept override {
-    const auto floats = static_cast<std::int64_t>(buffers_.size()) + encoder_.size() + decoding_.size();
-    return floats * static_cast<std::int64_t>(sizeof(float)) + view_.memory_bytes();
+    return static_cast<std::int64_t>(buffers_.size() * sizeof(float)) + encoding_.memory_bytes() +
+           decoding_.memory_bytes() + view_.memory_bytes();
   }
 
  private:
-  // delta_{i,t} = G_i u_{i,t} (eq. 1)
+  /// Terms of a delta, on average, up to which it is made when it is needed.
+  static constexpr std::size_t kFewTerms = 6;
+
   void encode(std::int64_t round) {
-    const Stopwatch watch(statistics_.encode_seconds);
-    terms_.clear();
-    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
-      if (encoder_(round - 1, chunk) != 0.0F) {
-        terms_.push_back({view_.chunk(chunk).data(), encoder_(round - 1, chunk)});
-      }
-    }
-    combine(terms_, view_.chunk_values(), delta(round).data());
+    const std::size_t n = view_.chunk_values();
+    apply_row(encoding_, static_cast<std::size_t>(round - 1), {view_.chunk(0).data(), n}, n, delta(round).data());
+  }
+
+  // delta_{i,t} = G_i u_{i,t} (eq. 1) for all t; U_i is L x c.
+  static LinearMap encoding_of(const Eigen::MatrixXd& encoder) {
+    return {static_cast<std::size_t>(encoder.rows()), static_cast<std::size_t>(encoder.cols()),
+            [&](std::size_t round, std::size_t chunk) {
+              return static_cast<float>(encoder(static_cast<Eigen::Index>(round), static_cast<Eigen::Index>(chunk)));
+            }};
+  }
+
+  // R_i is kept x c: chunk j is made of column j.
+  static LinearMap decoding_of(const Eigen::MatrixXd& decoder) {
+    return {static_cast<std::size_t>(decoder.cols()), static_cast<std::size_t>(decoder.rows()),
+            [&](std::size_t chunk, std::size_t m) {
+              return static_cast<float>(decoder(static_cast<Eigen::Index>(m), static_cast<Eigen::Index>(chunk)));
+            }};
   }
 
   std::span<float> buffer(std::int64_t index) {
-    return std::span(buffers_).subspan(static_cast<std::size_t>(index) * capacity_, view_.chunk_values());
+    return std::span(buffers_).subspan(offset(index), view_.chunk_values());
   }
-  // A delta returns after N-1 rounds: N buffers hold all that are on their way.
-  std::span<float> delta(std::int64_t round) { return buffer(round % size_); }
-  [[nodiscard]] std::size_t offset_of_sent(std::int64_t round) const {
-    return static_cast<std::size_t>(size_ + round % 2) * capacity_;
+  [[nodiscard]] std::size_t offset(std::int64_t index) const noexcept {
+    return origin_ + static_cast<std::size_t>(index) * capacity_;
   }
-  std::span<float> sent(std::int64_t round) { return buffer(size_ + round % 2); }
-  std::span<float> arrival() { return buffer(size_ + 2); }
-  std::span<float> kept(std::int64_t index) { return buffer(size_ + 3 + index); }
+  // A delta returns after N-1 rounds: N + 1 buffers hold all that are on their way, the one that has just returned and
+  // the next one.
+  [[nodiscard]] std::int64_t index_of_delta(std::int64_t round) const noexcept { return (round - 1) % deltas_; }
+  [[nodiscard]] std::int64_t index_of_sent(std::int64_t round) const noexcept { return deltas_ + round % 2; }
+  std::span<float> delta(std::int64_t round) { return buffer(index_of_delta(round)); }
+  std::span<float> sent(std::int64_t round) { return buffer(index_of_sent(round)); }
+  std::span<float> arrival() { return buffer(deltas_ + 2); }
+  std::span<float> kept(std::int64_t index) { return buffer(deltas_ + 3 + index); }
 
   std::int64_t size_;
-  std::int64_t chunks_;
   std::int64_t rounds_;
   Decoder decoder_;
   std::int64_t first_kept_round_;
-  Eigen::MatrixXf encoder_;   ///< U_i, L x c
-  Eigen::MatrixXf decoding_;  ///< R_i, kept x c
+  LinearMap encoding_;
+  LinearMap decoding_;
   Statistics& statistics_;
   SliceView view_;
+  bool encodes_ahead_;
+  std::int64_t deltas_;  ///< that are kept at a time
   std::size_t capacity_;
-  std::vector<float> buffers_;  ///< N deltas, two messages on their way out, one arrival, the kept vectors
-  std::vector<Term> terms_;
+  std::vector<float> buffers_;  ///< deltas, two messages on their way out, one arrival, the kept vectors
+  std::size_t origin_ = 0;      ///< of the first buffer
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "coding/piggyback_reference.h"
+#include "collective/kernels.h"
 #include "collective/piggyback_kernels.h"
 #include "collective/slice_executor.h"
 #include "collective/slice_view.h"

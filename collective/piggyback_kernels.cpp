@@ -1,6 +1,7 @@
 #include "collective/piggyback_kernels.h"
 
 #include "coding/piggyback_reference.h"
+#include "collective/kernels.h"
 #include "collective/vectorised.h"
 
 #include <algorithm>
@@ -8,8 +9,6 @@
 namespace cerar {
 
 namespace {
-
-constexpr std::size_t kLineValues = 16;  ///< of a cache line
 
 // __restrict tells the compiler what the header promises of overlap, so that it need not check. The template arguments
 // say which vectors are there; a test in the loop would cost more than the work.
@@ -91,10 +90,6 @@ void fetch(const float* vector, std::size_t n) noexcept {
   for (std::size_t x = 0; x < n; x += kLineValues) {
     __builtin_prefetch(vector + x);
   }
-}
-
-std::size_t values_to_alignment(const float* vector) noexcept {
-  return (kLineValues - reinterpret_cast<std::uintptr_t>(vector) / sizeof(float) % kLineValues) % kLineValues;
 }
 
 CERAR_VECTORISED void add_contribution(bool starts, const float* own, const float* next, float premix, std::size_t n,

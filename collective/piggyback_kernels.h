@@ -43,10 +43,6 @@ void read_last(const float* message, float next_before, std::size_t n, float* kn
 /// Asks the memory for a vector that is going to be read; does not wait for it.
 void fetch(const float* vector, std::size_t n) noexcept;
 
-/// Values from `vector` on to the next multiple of a cache line. The kernels are fastest where that is the same for all
-/// vectors of a call.
-[[nodiscard]] std::size_t values_to_alignment(const float* vector) noexcept;
-
 /// l1_norm of the reference, its very bits.
 [[nodiscard]] float l1_norm_of(const float* values, std::int64_t count);
 
