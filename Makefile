@@ -1,11 +1,14 @@
 # The commands of the README; each installs what is missing and builds first. CMake does the work (CMakePresets.json).
-.PHONY: setup setup-dev build test demo bench format lint clean
+.PHONY: setup setup-dev setup-bench build test demo bench format lint clean
 
 setup:
 	@.ci/setup
 
 setup-dev:
 	@.ci/setup dev
+
+setup-bench: setup
+	@.ci/setup bench
 
 build: setup
 	@test -f build/build.ninja || cmake --preset release
@@ -17,10 +20,9 @@ test: build
 demo: build
 	@experiments/demo.sh build/cerar demo
 
-bench: build
-	@mkdir -p build/bench
-	build/cerar fit --workers 4 --chunks 12 -o build/bench/code_4_12.json
-	build/cerar bench --workers 4 --code build/bench/code_4_12.json --json build/bench/bench_4_12.json
+bench: setup-bench
+	@cmake --preset release && cmake --build --preset release
+	@python3 experiments/bench/suite/suite.py --build build
 
 format: setup-dev
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i

@@ -45,6 +45,7 @@ nlohmann::ordered_json to_json(const bench::BenchRow& row) {
           {"busbw_gbps", row.busbw_gbps},
           {"wrong", row.wrong},
           {"wire_bytes", row.wire_bytes},
+          {"extra_memory_bytes", row.extra_memory_bytes},
           {"rel_l2", row.rel_l2},
           {"rank_div", row.rank_div}};
 }
@@ -58,6 +59,7 @@ class Report {
                  {"warmup", options.bench.warmup},
                  {"iterations", options.bench.iterations},
                  {"back_to_back", options.bench.back_to_back},
+                 {"checks", options.bench.checks},
                  {"seed", options.bench.seed},
                  {"correlation", options.bench.correlation}};
     if (code) {
@@ -202,6 +204,8 @@ void add_bench(CLI::App& app) {
                    "All-reduces of an iteration, of zeros, without a barrier between them")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
       ->capture_default_str();
+  command->add_flag("!--no-checks", options->bench.checks,
+                    "Only take times: results are not checked, errors not measured");
   command->add_option("--seed", options->bench.seed, "Of the inputs")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}))
       ->capture_default_str();

@@ -146,22 +146,25 @@ BenchRow run_bench(Communicator& communicator, std::optional<Algorithm> algorith
   row.wire_bytes =
       static_cast<std::int64_t>(largest(communicator, static_cast<double>(after.payload_bytes + after.header_bytes -
                                                                           before.payload_bytes - before.header_bytes)));
-  const ResultCheck check(kind, code, communicator.rank(), workers,
-                          piggyback_sign(static_cast<std::uint64_t>(before.all_reduces)));
-  const std::int64_t wrong = check.count_wrong(values, options.seed, options.slice_chunk_values);
-  for (const double number : gather(communicator, static_cast<double>(wrong))) {
-    row.wrong += static_cast<std::int64_t>(number);
+  if (options.checks) {
+    const ResultCheck check(kind, code, communicator.rank(), workers,
+                            piggyback_sign(static_cast<std::uint64_t>(before.all_reduces)));
+    const std::int64_t wrong = check.count_wrong(values, options.seed, options.slice_chunk_values);
+    for (const double number : gather(communicator, static_cast<double>(wrong))) {
+      row.wrong += static_cast<std::int64_t>(number);
+    }
+    fill_input(InputSet::gradients, options.seed, communicator.rank(), 0, input, options.correlation);
   }
-
-  fill_input(InputSet::gradients, options.seed, communicator.rank(), 0, input, options.correlation);
   const Repetitions repetitions = time_repetitions(communicator, all_reduce, input, values, options);
   for (const double seconds : repetitions.seconds) {
     row.times_us.push_back(1e6 * seconds);
   }
-  row.rel_l2 = options.back_to_back > 1
-                   ? 0
-                   : largest(communicator, relative_error(values, options.seed, workers, options.correlation));
-  row.rank_div = rank_divergence(communicator, values);
+  row.extra_memory_bytes = static_cast<std::int64_t>(
+      largest(communicator, static_cast<double>(communicator.statistics().extra_memory_bytes)));
+  if (options.checks && options.back_to_back == 1) {
+    row.rel_l2 = largest(communicator, relative_error(values, options.seed, workers, options.correlation));
+    row.rank_div = rank_divergence(communicator, values);
+  }
 
   std::vector<double> seconds = repetitions.seconds;
   std::ranges::sort(seconds);

@@ -15,6 +15,9 @@ struct BenchOptions {
   /// All-reduces of a repetition, >= 1, one after the other without a barrier; times are a repetition's divided by it.
   /// More than one are made of zeros, which stay finite however often they are summed.
   std::int64_t back_to_back = 1;
+  /// Whether results are checked and errors measured; without, `wrong`, `rel_l2` and `rank_div` stay 0, and the
+  /// inputs are the integers throughout. Checks take far longer than what they check: every rank makes all inputs.
+  bool checks = true;
   std::uint64_t seed = 1;  ///< of the inputs
   double correlation = 0;  ///< rho in [0, 1) of any two ranks' gradients
   std::int64_t slice_chunk_values = AllReduceOptions{}.slice_chunk_values;
@@ -40,8 +43,9 @@ struct BenchRow {
   double busbw_gbps = 0;   ///< algbw 2 (N - 1) / N
   std::int64_t wrong = 0;  ///< values on all ranks that differ from what the algorithm must give (ResultCheck)
   std::int64_t wire_bytes = 0;  ///< most bytes that a rank sends to its neighbour in one operation, headers included
-  double rel_l2 = 0;            ///< distance from the true sum of the gradients, the largest over the ranks
-  double rank_div = 0;          ///< largest distance between two ranks' results, relative (rank_divergence)
+  std::int64_t extra_memory_bytes = 0;  ///< Statistics' so far, the largest over the ranks
+  double rel_l2 = 0;                    ///< distance from the true sum of the gradients, the largest over the ranks
+  double rank_div = 0;                  ///< largest distance between two ranks' results, relative (rank_divergence)
 };
 
 /// Measures and checks one all-reduce; a collective, every rank gets the same row.
