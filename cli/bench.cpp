@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/ring_place.h"
 #include "coding/atomic_file.h"
+#include "experiments/bench/trace.h"
 #include "version.h"
 
 #include <fmt/core.h>
@@ -27,27 +28,49 @@ struct Options {
   bench::BenchOptions bench;
   std::optional<double> timeout_seconds;
   std::string json_file;
+  std::string trace_file;
+  std::size_t trace_events = 65536;
 };
 
+nlohmann::ordered_json to_json(const std::vector<bench::RankProfile>& profile) {
+  auto ranks = nlohmann::ordered_json::array();
+  for (const bench::RankProfile& rank : profile) {
+    nlohmann::ordered_json entry = {{"rank", ranks.size()},
+                                    {"unprofiled_us", rank.unprofiled_us},
+                                    {"profiled_us", rank.profiled_us},
+                                    {"communication_us", rank.communication_us()},
+                                    {"computation_us", rank.computation_us()}};
+    for (std::size_t phase = 0; phase < kPhases; ++phase) {
+      entry[fmt::format("{}_us", name(static_cast<Phase>(phase)))] = rank.phase_us[phase];
+    }
+    ranks.push_back(entry);
+  }
+  return ranks;
+}
+
 nlohmann::ordered_json to_json(const bench::BenchRow& row) {
-  return {{"algorithm", row.algorithm},
-          {"workers", row.workers},
-          {"count", row.count},
-          {"size_bytes", row.size_bytes},
-          {"wire", row.wire},
-          {"time_us", row.time_us},
-          {"time_min_us", row.time_min_us},
-          {"time_max_us", row.time_max_us},
-          {"times_us", row.times_us},
-          {"local_us", row.local_us},
-          {"cpu_us", row.cpu_us},
-          {"algbw_gbps", row.algbw_gbps},
-          {"busbw_gbps", row.busbw_gbps},
-          {"wrong", row.wrong},
-          {"wire_bytes", row.wire_bytes},
-          {"extra_memory_bytes", row.extra_memory_bytes},
-          {"rel_l2", row.rel_l2},
-          {"rank_div", row.rank_div}};
+  nlohmann::ordered_json json = {{"algorithm", row.algorithm},
+                                 {"workers", row.workers},
+                                 {"count", row.count},
+                                 {"size_bytes", row.size_bytes},
+                                 {"wire", row.wire},
+                                 {"time_us", row.time_us},
+                                 {"time_min_us", row.time_min_us},
+                                 {"time_max_us", row.time_max_us},
+                                 {"times_us", row.times_us},
+                                 {"local_us", row.local_us},
+                                 {"cpu_us", row.cpu_us},
+                                 {"algbw_gbps", row.algbw_gbps},
+                                 {"busbw_gbps", row.busbw_gbps},
+                                 {"wrong", row.wrong},
+                                 {"wire_bytes", row.wire_bytes},
+                                 {"extra_memory_bytes", row.extra_memory_bytes},
+                                 {"rel_l2", row.rel_l2},
+                                 {"rank_div", row.rank_div}};
+  if (!row.profile.empty()) {
+    json["profile"] = to_json(row.profile);
+  }
+  return json;
 }
 
 /// The whole report so far; written again after every row, so that an interrupted run keeps what it measured.
@@ -109,6 +132,42 @@ void print_row(const bench::BenchRow& row) {
   std::fflush(stdout);
 }
 
+void print_profile(const bench::BenchRow& row) {
+  fmt::print("#{:>11} {:>11} {:>11} {:>11} {:>9} {:>9} {:>9} | {:>9} {:>8} {:>8} {:>8} {:>8} {:>8}\n", "rank (us)",
+             "unprofiled", "profiled", "communic.", "send", "receive", "wait", "comput.", "check", "encode", "prepare",
+             "update", "decode");
+  for (std::size_t rank = 0; rank < row.profile.size(); ++rank) {
+    const bench::RankProfile& p = row.profile[rank];
+    fmt::print(
+        "#{:>11} {:>11.1f} {:>11.1f} {:>11.1f} {:>9.1f} {:>9.1f} {:>9.1f} | {:>9.1f} {:>8.1f} {:>8.1f} {:>8.1f} "
+        "{:>8.1f} {:>8.1f}\n",
+        rank, p.unprofiled_us, p.profiled_us, p.communication_us(), p[Phase::send], p[Phase::receive], p[Phase::wait],
+        p.computation_us(), p[Phase::check], p[Phase::encode], p[Phase::prepare], p[Phase::update], p[Phase::decode]);
+  }
+  std::fflush(stdout);
+}
+
+/// A collective; rank 0 writes.
+void write_trace(Communicator& communicator, const std::vector<bench::BenchRow>& rows, const Options& options) {
+  const bench::RingTrace trace = bench::gather_trace(communicator);
+  if (communicator.rank() != 0) {
+    return;
+  }
+  std::vector<bench::TraceLabel> labels;
+  std::int64_t displaced = 0;
+  for (const bench::BenchRow& row : rows) {
+    labels.push_back({fmt::format("{}, {} B", row.algorithm, row.size_bytes), row.traced.first, row.traced.last});
+  }
+  for (const bench::RankTrace& rank : trace.ranks) {
+    displaced = std::max(displaced, rank.displaced);
+  }
+  write_file_atomically(options.trace_file, bench::to_chrome_json(trace, labels));
+  fmt::print("# Trace               : {}{}\n", options.trace_file,
+             displaced > 0 ? fmt::format(", without the first {} events of a rank; --trace-events {} holds all",
+                                         displaced, options.trace_events + static_cast<std::size_t>(displaced))
+                           : std::string());
+}
+
 void print_footer(const std::vector<bench::BenchRow>& rows, std::int64_t wrong) {
   double busbw = 0;
   for (const bench::BenchRow& row : rows) {
@@ -146,14 +205,20 @@ int run(const Options& options) {
   }
   const std::vector<std::optional<Algorithm>> algorithms = chosen_algorithms(options, place.options.code);
   if (!place.is_launched && place.options.size > 1) {
-    if (!options.json_file.empty()) {
-      require_writable(options.json_file);
+    for (const std::string& file : {options.json_file, options.trace_file}) {
+      if (!file.empty()) {
+        require_writable(file);
+      }
     }
     return run_as_group(place.options.size);
   }
   place.options.timeout_seconds = options.timeout_seconds.value_or(place.options.timeout_seconds);
   Communicator communicator(std::move(place.options));
   const std::optional<RingCode>& code = communicator.code();
+
+  if (!options.trace_file.empty()) {
+    communicator.reserve_trace(options.trace_events);
+  }
 
   const bool is_reporter = communicator.rank() == 0;
   std::optional<Report> report;
@@ -169,12 +234,18 @@ int run(const Options& options) {
       wrong += rows.back().wrong;
       if (is_reporter) {
         print_row(rows.back());
+        if (options.bench.profile) {
+          print_profile(rows.back());
+        }
         report->add(rows.back());
       }
     }
   }
   if (is_reporter) {
     print_footer(rows, wrong);
+  }
+  if (!options.trace_file.empty()) {
+    write_trace(communicator, rows, options);
   }
   return wrong == 0 ? 0 : 2;
 }
@@ -225,6 +296,14 @@ void add_bench(CLI::App& app) {
                    "Seconds without progress until the ring gives up (default: CERAR_TIMEOUT, or 30)")
       ->check(CLI::Range(0.1, 1e6));
   command->add_option("--json", options->json_file, "Also write the rows to this file");
+  command->add_flag("--profile", options->bench.profile,
+                    "After every timed repetition another one with timers on: where each rank's time goes. Unless "
+                    "told otherwise 10 warm-ups and 100 iterations");
+  command->add_option("--trace", options->trace_file,
+                      "Trace one more all-reduce of each into this file, in Chrome's format (open it in Perfetto)");
+  command->add_option("--trace-events", options->trace_events, "Room for the latest events of a rank, 48 bytes each")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
+      ->capture_default_str();
   command->footer(
       "time is the median over the iterations of the slowest rank's; wire is what a worker sends in one operation; "
       "wrong\n"
@@ -232,7 +311,12 @@ void add_bench(CLI::App& app) {
       "distance\n"
       "from the true sum of N(0,1) gradients, a code's own error; rank_div the largest distance between two ranks.\n"
       "Example: cerar bench --workers 4 --code code.json --sizes 1M,64M --json bench.json");
-  command->callback([options] {
+  command->callback([options, command] {
+    options->bench.trace = !options->trace_file.empty();
+    if (options->bench.profile) {
+      options->bench.warmup = command->count("--warmup") > 0 ? options->bench.warmup : 10;
+      options->bench.iterations = command->count("--iterations") > 0 ? options->bench.iterations : 100;
+    }
     if (const int status = run(*options); status != 0) {
       throw ExitStatus{status};
     }

@@ -1,7 +1,7 @@
 #include "collective/kernels.h"
+#include "collective/recorder.h"
 #include "collective/slice_executor.h"
 #include "collective/slice_view.h"
-#include "collective/stopwatch.h"
 
 #include <Eigen/Core>
 
@@ -25,7 +25,7 @@ class CodedExecutor final : public SliceExecutor {
         first_kept_round_(code.first_kept_round),
         encoding_(encoding_of(code.encoders[static_cast<std::size_t>(context.rank)])),
         decoding_(decoding_of(code.decoders[static_cast<std::size_t>(context.rank)])),
-        statistics_(context.statistics),
+        recorder_(context.recorder),
         view_(code.shape.chunks),
         encodes_ahead_(encoding_.terms() > kFewTerms * static_cast<std::size_t>(rounds_)),
         deltas_(encodes_ahead_ ? rounds_ : size_ + 1),
@@ -38,7 +38,7 @@ class CodedExecutor final : public SliceExecutor {
     view_.open(values, slice);
     // Buffers lie to cache lines as the slice's chunks do.
     origin_ = (values_to_alignment(buffers_.data()) - values_to_alignment(view_.chunk(0).data())) % kLineValues;
-    const Stopwatch watch(statistics_.encode_seconds);
+    const PhaseTimer timer(recorder_, Phase::encode);
     if (encodes_ahead_) {
       const std::size_t n = view_.chunk_values();
       apply(encoding_, {view_.chunk(0).data(), n}, n, {delta(1).data(), capacity_});
@@ -58,10 +58,10 @@ class CodedExecutor final : public SliceExecutor {
   void received(std::int64_t round) override {
     const std::size_t n = view_.chunk_values();
     if (!encodes_ahead_ && round < rounds_) {
-      const Stopwatch watch(statistics_.encode_seconds);
+      const PhaseTimer timer(recorder_, Phase::encode);
       encode(round + 1);
     }
-    const Stopwatch watch(statistics_.update_seconds);
+    const PhaseTimer timer(recorder_, round < size_ ? Phase::prepare : Phase::update);
     const float* removed = round >= size_ ? delta(round - size_ + 1).data() : nullptr;
     const bool is_last = round == rounds_;
     float* others = nullptr;
@@ -81,7 +81,7 @@ class CodedExecutor final : public SliceExecutor {
   }
 
   void finish() override {
-    const Stopwatch watch(statistics_.decode_seconds);
+    const PhaseTimer timer(recorder_, Phase::decode);
     const std::size_t n = view_.chunk_values();
     const Vectors<float> chunks{view_.chunk(0).data(), n};
     if (decoder_ == Decoder::own_exact) {
@@ -143,7 +143,7 @@ class CodedExecutor final : public SliceExecutor {
   std::int64_t first_kept_round_;
   LinearMap encoding_;
   LinearMap decoding_;
-  Statistics& statistics_;
+  Recorder& recorder_;
   SliceView view_;
   bool encodes_ahead_;
   std::int64_t deltas_;  ///< that are kept at a time

@@ -87,6 +87,11 @@ std::int64_t Communicator::size() const noexcept { return impl_->idle_operations
 const std::optional<RingCode>& Communicator::code() const noexcept { return impl_->idle_operations().options().code; }
 const Statistics& Communicator::statistics() const noexcept { return impl_->idle_operations().statistics(); }
 
+void Communicator::profile(Profiling profiling) { impl_->operations().recorder().set(profiling); }
+void Communicator::reserve_trace(std::size_t events) { impl_->operations().recorder().reserve(events); }
+std::vector<TraceEvent> Communicator::trace() const { return impl_->idle_operations().recorder().trace(); }
+std::int64_t Communicator::displaced_events() const { return impl_->idle_operations().recorder().displaced(); }
+
 void Communicator::all_reduce(std::span<float> values, const AllReduceOptions& options) {
   impl_->operations().all_reduce(values, options);
 }

@@ -2,13 +2,16 @@
 
 #include "coding/error.h"
 #include "coding/ring_code.h"
+#include "collective/profile.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cerar {
 
@@ -63,16 +66,13 @@ struct CommunicatorOptions {
 
 /// What this worker has sent and where its time went, since construction. Counters only grow: take differences.
 struct Statistics {
-  std::int64_t operations = 0;     ///< collectives completed, barriers included
-  std::int64_t all_reduces = 0;    ///< all-reduces begun
-  std::int64_t rounds = 0;         ///< messages of data sent: rounds times slices
-  std::int64_t payload_bytes = 0;  ///< sent to the next worker, data only
-  std::int64_t header_bytes = 0;   ///< sent to the next worker, operation headers
-  double encode_seconds = 0;       ///< combining own chunks for sending
-  double update_seconds = 0;       ///< adding and removing contributions, storing what is kept
-  double decode_seconds = 0;
-  double wait_seconds = 0;              ///< blocked in poll: the link or a neighbour was slower than this worker
-  double total_seconds = 0;             ///< inside collectives
+  std::int64_t operations = 0;                  ///< collectives completed, barriers included
+  std::int64_t all_reduces = 0;                 ///< all-reduces begun
+  std::int64_t rounds = 0;                      ///< messages of data sent: rounds times slices
+  std::int64_t payload_bytes = 0;               ///< sent to the next worker, data only
+  std::int64_t header_bytes = 0;                ///< sent to the next worker, operation headers
+  double total_seconds = 0;                     ///< inside collectives
+  std::array<double, kPhases> phase_seconds{};  ///< by Phase, of the operations that were profiled
   std::int64_t extra_memory_bytes = 0;  ///< largest working memory of one operation, on top of the caller's vector
 };
 
@@ -131,6 +131,15 @@ class Communicator {
   [[nodiscard]] const std::optional<RingCode>& code() const noexcept;
   /// Not while an operation is pending.
   [[nodiscard]] const Statistics& statistics() const noexcept;
+
+  /// How closely the operations that follow are watched; a rank's own affair. Waits for what is pending.
+  void profile(Profiling profiling);
+  /// Forgets what was traced and makes room for the latest `events` >= 0 ones, of 48 bytes each.
+  void reserve_trace(std::size_t events);
+  /// The latest events, in the order in which they ended. Not while an operation is pending.
+  [[nodiscard]] std::vector<TraceEvent> trace() const;
+  /// How many events the latest ones have displaced.
+  [[nodiscard]] std::int64_t displaced_events() const;
 
   /// Replaces `values` by the sum over all ranks, exactly or as the code approximates it.
   /// @throws RingError, on every rank, naming the rank: a peer is gone, the deadline passed, the ranks' arguments

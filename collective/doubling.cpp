@@ -1,7 +1,7 @@
 #include "collective/doubling.h"
 
 #include "collective/kernels.h"
-#include "collective/stopwatch.h"
+#include "collective/recorder.h"
 
 #include <fmt/core.h>
 
@@ -24,8 +24,13 @@ constexpr int kLooks = 50;
 class Doubling {
  public:
   Doubling(RingLink& link, const OperationHeader& header, std::span<float> values, std::vector<float>& arriving,
-           Statistics& statistics)
-      : link_(link), header_(header), values_(values), arriving_(arriving), statistics_(statistics) {
+           Recorder& recorder)
+      : link_(link),
+        header_(header),
+        values_(values),
+        arriving_(arriving),
+        recorder_(recorder),
+        statistics_(recorder.statistics()) {
     if (arriving_.size() < values.size()) {
       arriving_.resize(values.size());
     }
@@ -64,7 +69,7 @@ class Doubling {
   [[nodiscard]] std::span<float> arrival() noexcept { return std::span(arriving_).first(values_.size()); }
 
   void add_arrival() {
-    const Stopwatch watch(statistics_.update_seconds);
+    const PhaseTimer timer(recorder_, Phase::update);
     add(values_.data(), arriving_.data(), values_.size(), values_.data());
   }
 
@@ -89,14 +94,14 @@ class Doubling {
   void move() {
     int looks = 0;
     while (!is_empty(out_) || !is_empty(in_)) {
-      const bool sent = !is_empty(out_) && advance(out_, link_.send(*partner_, out_));
+      const bool sent = !is_empty(out_) && send();
       const bool received = !is_empty(in_) && receive();
       if (sent || received) {
         looks = 0;
       } else if (++looks < kLooks) {
         sched_yield();
       } else {
-        const Stopwatch watch(statistics_.wait_seconds);
+        const PhaseTimer timer(recorder_, Phase::wait);
         link_.wait(is_empty(out_) ? nullptr : partner_, is_empty(in_) ? nullptr : partner_, [this] {
           return in_[0].empty() ? fmt::format("exchanging with rank {}", partner_->rank)
                                 : "which that rank has not begun";
@@ -105,7 +110,13 @@ class Doubling {
     }
   }
 
+  bool send() {
+    const PhaseTimer timer(recorder_, Phase::send);
+    return advance(out_, link_.send(*partner_, out_));
+  }
+
   bool receive() {
+    const PhaseTimer timer(recorder_, Phase::receive);
     const bool awaits_header = !in_[0].empty();
     const bool moved = advance(in_, link_.receive(*partner_, in_));
     if (awaits_header && in_[0].empty() && header_in_ != header_) {
@@ -135,6 +146,7 @@ class Doubling {
   OperationHeader header_in_;
   std::span<float> values_;
   std::vector<float>& arriving_;
+  Recorder& recorder_;
   Statistics& statistics_;
   const Peer* partner_ = nullptr;
   Pieces<const std::byte> out_;  ///< header and values that have not left yet
@@ -159,9 +171,11 @@ std::vector<std::int64_t> doubling_partners(std::int64_t rank, std::int64_t size
 }
 
 void run_doubling(RingLink& link, const OperationHeader& header, std::span<float> values, std::vector<float>& arriving,
-                  Statistics& statistics) {
+                  Recorder& recorder) {
   link.begin_operation(header);
-  Doubling(link, header, values, arriving, statistics).run();
+  recorder.set_operation(static_cast<std::int64_t>(header.sequence));
+  recorder.set_place(-1, 0);
+  Doubling(link, header, values, arriving, recorder).run();
 }
 
 }  // namespace cerar

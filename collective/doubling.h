@@ -1,8 +1,8 @@
 #pragma once
 
-#include "collective/communicator.h"
 #include "collective/link.h"
 #include "collective/operation.h"
+#include "collective/recorder.h"
 
 #include <cstdint>
 #include <span>
@@ -22,6 +22,6 @@ namespace cerar {
 /// @param arriving   scratch, grown to the vector's length
 /// @throws RingError as Communicator::all_reduce does
 void run_doubling(RingLink& link, const OperationHeader& header, std::span<float> values, std::vector<float>& arriving,
-                  Statistics& statistics);
+                  Recorder& recorder);
 
 }  // namespace cerar

@@ -1,8 +1,8 @@
 #include "coding/ring_shape.h"
 #include "collective/kernels.h"
+#include "collective/recorder.h"
 #include "collective/slice_executor.h"
 #include "collective/slice_view.h"
-#include "collective/stopwatch.h"
 
 namespace cerar {
 
@@ -14,7 +14,7 @@ class ExactExecutor final : public SliceExecutor {
   explicit ExactExecutor(const SliceContext& context)
       : rank_(context.rank),
         size_(context.size),
-        statistics_(context.statistics),
+        recorder_(context.recorder),
         view_(context.size),
         partial_(static_cast<std::size_t>(context.longest_message)) {}
 
@@ -34,7 +34,7 @@ class ExactExecutor final : public SliceExecutor {
 
   void received(std::int64_t round) override {
     if (is_scatter(round)) {
-      const Stopwatch watch(statistics_.update_seconds);
+      const PhaseTimer timer(recorder_, Phase::update);
       const std::span<float> sum = view_.chunk(wrap(rank_ - round, size_));
       add(partial_.data(), sum.data(), sum.size(), sum.data());
     }
@@ -51,7 +51,7 @@ class ExactExecutor final : public SliceExecutor {
 
   std::int64_t rank_;
   std::int64_t size_;
-  Statistics& statistics_;
+  Recorder& recorder_;
   SliceView view_;
   std::vector<float> partial_;
 };

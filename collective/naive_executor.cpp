@@ -1,7 +1,7 @@
 #include "collective/kernels.h"
+#include "collective/recorder.h"
 #include "collective/slice_executor.h"
 #include "collective/slice_view.h"
-#include "collective/stopwatch.h"
 
 #include <array>
 
@@ -12,7 +12,7 @@ namespace {
 /// The baseline: what arrives is added to the own vector and passed on as it came.
 class NaiveExecutor final : public SliceExecutor {
  public:
-  explicit NaiveExecutor(const SliceContext& context) : size_(context.size), statistics_(context.statistics), view_(1) {
+  explicit NaiveExecutor(const SliceContext& context) : size_(context.size), recorder_(context.recorder), view_(1) {
     for (auto& buffer : passing_) {
       buffer.resize(static_cast<std::size_t>(context.longest_message));
     }
@@ -33,7 +33,7 @@ class NaiveExecutor final : public SliceExecutor {
   [[nodiscard]] std::span<float> incoming(std::int64_t round) override { return message(round + 1); }
 
   void received(std::int64_t round) override {
-    const Stopwatch watch(statistics_.update_seconds);
+    const PhaseTimer timer(recorder_, Phase::update);
     const std::span<float> sum = view_.chunk(0);
     add(sum.data(), message(round + 1).data(), sum.size(), sum.data());
   }
@@ -50,7 +50,7 @@ class NaiveExecutor final : public SliceExecutor {
   std::span<float> message(std::int64_t round) { return std::span(passing_[index(round)]).first(view_.chunk_values()); }
 
   std::int64_t size_;
-  Statistics& statistics_;
+  Recorder& recorder_;
   SliceView view_;
   std::array<std::vector<float>, 2> passing_;
 };

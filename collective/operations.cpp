@@ -95,6 +95,8 @@ void Operations::require_valid(std::span<const float> values, const AllReduceOpt
 void Operations::all_reduce(std::span<float> values, const AllReduceOptions& options) {
   require_valid(values, options);
   const Stopwatch watch(statistics_.total_seconds);
+  recorder_.set_operation(statistics_.operations);
+  recorder_.set_place(-1, 0);
   const Algorithm algorithm = algorithm_for(values, options);
   const std::int64_t all_reduce = statistics_.all_reduces++;
   switch (algorithm) {
@@ -213,7 +215,7 @@ void Operations::piggyback(std::span<float> values, const AllReduceOptions& opti
     cut(values, code.shape.chunks, options);
     measured_.clear();
     if (code.adapts_scale) {
-      const Stopwatch watch(statistics_.encode_seconds);
+      const PhaseTimer timer(recorder_, Phase::encode);
       measure_chunks(
           values, slices_, code.shape.chunks,
           [](const float* first, std::int64_t count, std::int64_t) { return l1_norm_of(first, count); }, measured_);
@@ -233,7 +235,7 @@ void Operations::agree_on_rms(std::span<float> values, const AllReduceOptions& o
   const std::int64_t chunks = shape_of(*options_.code).chunks;
   cut(values, chunks, options);
   {
-    const Stopwatch watch(statistics_.encode_seconds);
+    const PhaseTimer timer(recorder_, Phase::encode);
     measure_chunks(values, slices_, chunks, chunk_rms, measured_);
   }
   require_finite(values, measured_);
@@ -251,7 +253,7 @@ void Operations::double_up(Kind kind, std::span<float> values, std::uint64_t pla
                                  .kind = kind,
                                  .values = values.size(),
                                  .plan_hash = plan_hash};
-    run_doubling(*link_, header, values, arriving_, statistics_);
+    run_doubling(*link_, header, values, arriving_, recorder_);
     statistics_.extra_memory_bytes =
         std::max(statistics_.extra_memory_bytes, static_cast<std::int64_t>(arriving_.size() * sizeof(float)));
   }
@@ -279,6 +281,7 @@ void Operations::require_finite(std::span<const float> values, std::span<const f
 }
 
 void Operations::require_finite(std::span<const float> values, Kind kind) {
+  const PhaseTimer timer(recorder_, Phase::check);
   const std::size_t bad = first_nonfinite(values);
   if (bad < values.size()) {
     report_nonfinite(values, bad, kind);
@@ -326,7 +329,7 @@ void Operations::transfer(Kind kind, const PipelineData& data, const AllReduceOp
                                .plan_hash = hash_plan(data.slices, options.slices_in_flight)};
   const std::span<PipelineSlot> slots = slots_for(kind, data.slices, options.slices_in_flight, make_executor);
   try {
-    run_pipeline(*link_, header, data, slots, statistics_);
+    run_pipeline(*link_, header, data, slots, recorder_);
   } catch (const NonfiniteValue& bad) {
     report_nonfinite(data.values, bad.index, kind);
   } catch (const std::overflow_error& error) {
@@ -354,7 +357,7 @@ std::span<PipelineSlot> Operations::slots_for(Kind kind, std::span<const Slice> 
   const auto slots =
       static_cast<std::size_t>(std::clamp<std::int64_t>(static_cast<std::int64_t>(slices.size()), 1, slices_in_flight));
   while (set.slots.size() < slots) {
-    set.slots.push_back({make_executor(SliceContext{options_.rank, options_.size, set.longest_message, statistics_})});
+    set.slots.push_back({make_executor(SliceContext{options_.rank, options_.size, set.longest_message, recorder_})});
   }
   return std::span(set.slots).first(slots);
 }

@@ -4,6 +4,7 @@
 #include "collective/link.h"
 #include "collective/piggyback_integer_executor.h"
 #include "collective/pipeline.h"
+#include "collective/recorder.h"
 #include "collective/slice_executor.h"
 #include "collective/slices.h"
 
@@ -35,6 +36,8 @@ class Operations {
 
   [[nodiscard]] const CommunicatorOptions& options() const noexcept { return options_; }
   [[nodiscard]] const Statistics& statistics() const noexcept { return statistics_; }
+  [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
+  [[nodiscard]] const Recorder& recorder() const noexcept { return recorder_; }
 
  private:
   using Kind = OperationHeader::Kind;
@@ -82,6 +85,7 @@ class Operations {
   PiggybackOperation piggyback_;  ///< what the piggyback executors look at
   IntegerPlan integer_plan_;      ///< what the integer piggyback executors look at
   Statistics statistics_;
+  Recorder recorder_{statistics_};
 };
 
 }  // namespace cerar

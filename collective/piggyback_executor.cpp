@@ -1,9 +1,9 @@
 #include "coding/piggyback_reference.h"
 #include "collective/kernels.h"
 #include "collective/piggyback_kernels.h"
+#include "collective/recorder.h"
 #include "collective/slice_executor.h"
 #include "collective/slice_view.h"
-#include "collective/stopwatch.h"
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ class PiggybackExecutor final : public SliceExecutor {
         rounds_(code.shape.rounds()),
         words_(code.adapts_scale ? kWords : 0),
         unsigned_d_(static_cast<float>(code.d)),
-        statistics_(context.statistics),
+        recorder_(context.recorder),
         view_(code.shape.chunks),
         operation_(operation),
         capacity_(
@@ -72,8 +72,8 @@ class PiggybackExecutor final : public SliceExecutor {
   /// Turns what arrived in round `round` - 1 into what leaves in round `round`; see PiggybackWorker::serve, whose
   /// roundings these are.
   void serve(std::int64_t round) {
-    const Stopwatch watch(statistics_.update_seconds);
     const auto [chain, role, pass] = piggyback_role(rank_, round, workers_);
+    const PhaseTimer timer(recorder_, pass == 0 ? Phase::prepare : pass == groups_ ? Phase::decode : Phase::update);
     const bool leads = role == workers_ - 1;
     const std::size_t n = view_.chunk_values();
     const Scales& scales = scales_[static_cast<std::size_t>(chain)];
@@ -183,7 +183,7 @@ class PiggybackExecutor final : public SliceExecutor {
   std::int64_t words_;
   float unsigned_d_;
   float d_ = 0;
-  Statistics& statistics_;
+  Recorder& recorder_;
   SliceView view_;
   const PiggybackOperation& operation_;
   std::int64_t slice_ = 0;

@@ -2,8 +2,8 @@
 
 #include "coding/piggyback_integer.h"
 #include "collective/piggyback_integer_kernels.h"
+#include "collective/recorder.h"
 #include "collective/slice_view.h"
-#include "collective/stopwatch.h"
 
 #include <fmt/core.h>
 
@@ -27,7 +27,7 @@ class PiggybackIntegerExecutor final : public SliceExecutor {
         workers_(code.shape.workers),
         groups_(code.groups()),
         rounds_(code.shape.rounds()),
-        statistics_(context.statistics),
+        recorder_(context.recorder),
         view_(code.shape.chunks),
         capacity_(static_cast<std::size_t>(context.longest_message + kWords)),
         buffers_(4 * capacity_),
@@ -71,7 +71,7 @@ class PiggybackIntegerExecutor final : public SliceExecutor {
     const bool leads = role == workers_ - 1;
     const std::size_t n = view_.chunk_values();
     if (pass > 0 && !leads) {
-      const Stopwatch watch(statistics_.decode_seconds);
+      const PhaseTimer timer(recorder_, Phase::decode);
       const IntegerContribution mine = contribution(pass - 1, chain, role);
       learn_words(decoding(pass - 1, chain, role, arrival()), mine, chunk(pass - 1, chain), before(pass - 1, chain), n);
     }
@@ -81,7 +81,7 @@ class PiggybackIntegerExecutor final : public SliceExecutor {
       }
       return;
     }
-    const Stopwatch watch(statistics_.update_seconds);
+    const PhaseTimer timer(recorder_, pass == 0 ? Phase::prepare : Phase::update);
     const std::span<std::int32_t> out = sent(round);
     if (!leads) {
       const bool starts = round == 1;
@@ -157,7 +157,7 @@ class PiggybackIntegerExecutor final : public SliceExecutor {
   std::int64_t workers_;
   std::int64_t groups_;
   std::int64_t rounds_;
-  Statistics& statistics_;
+  Recorder& recorder_;
   SliceView view_;
   std::int64_t slice_ = 0;
   std::vector<IntegerScale> scales_;  ///< of the slice's chunks

@@ -1,7 +1,6 @@
 #include "collective/pipeline.h"
 
 #include "collective/kernels.h"
-#include "collective/stopwatch.h"
 
 #include <fmt/core.h>
 
@@ -16,12 +15,13 @@ namespace {
 class Pipeline {
  public:
   Pipeline(RingLink& link, const OperationHeader& header, const PipelineData& data, std::span<PipelineSlot> slots,
-           Statistics& statistics)
+           Recorder& recorder)
       : link_(link),
         header_(header),
         data_(data),
         slices_(data.slices),
-        statistics_(statistics),
+        recorder_(recorder),
+        statistics_(recorder.statistics()),
         rounds_(slots.front().executor->rounds()),
         slots_(slots),
         to_send_(count(data.slices), rounds_, count(slots)),
@@ -36,7 +36,7 @@ class Pipeline {
       const bool sent = send();
       const bool received = receive();
       if (!sent && !received) {
-        const Stopwatch watch(statistics_.wait_seconds);
+        const PhaseTimer timer(recorder_, Phase::wait);
         const bool wants_to_send =
             header_out_sent_ < sizeof header_ || (!to_send_.at_end() && is_ready_to_send(*to_send_));
         const bool wants_to_receive =
@@ -79,10 +79,12 @@ class Pipeline {
     slot.active = slot.slice < count(slices_);
     if (slot.active) {
       const Slice& slice = slices_[static_cast<std::size_t>(slot.slice)];
+      recorder_.set_place(slot.slice, 0);
       if (data_.must_be_finite) {
         require_finite(slice);
       }
       slot.executor->begin(data_.values, slice);
+      note_ready(slot);
     }
   }
 
@@ -90,7 +92,7 @@ class Pipeline {
   void require_finite(const Slice& slice) const {
     const auto offset = static_cast<std::size_t>(slice.offset);
     const auto length = static_cast<std::size_t>(slice.length);
-    const Stopwatch watch(statistics_.encode_seconds);
+    const PhaseTimer timer(recorder_, Phase::check);
     const std::size_t bad = first_nonfinite(data_.values.subspan(offset, length));
     if (bad < length) {
       throw NonfiniteValue{offset + bad};
@@ -118,7 +120,7 @@ class Pipeline {
     if (used == 0) {
       return false;
     }
-    std::size_t moved = link_.send(link_.next(), std::span(spans).first(used));
+    std::size_t moved = hand_over(std::span(spans).first(used));
     if (moved == 0) {
       return false;
     }
@@ -138,6 +140,7 @@ class Pipeline {
       first_sent_ = 0;
       ++to_send_;
       ++slot.sent;
+      note_left(slot);
       ++statistics_.rounds;
       leave_finished_slice(slot);
     }
@@ -159,7 +162,7 @@ class Pipeline {
     if (used == 0) {
       return false;
     }
-    std::size_t moved = link_.receive(link_.previous(), std::span(spans).first(used));
+    std::size_t moved = take(std::span(spans).first(used));
     if (moved == 0) {
       return false;
     }
@@ -174,8 +177,12 @@ class Pipeline {
       moved -= rest;
       first_received_ = 0;
       ++to_receive_;
+      note_arrived(slot, round);
+      recorder_.set_place(slot.slice, round);
       slot.executor->received(round);
-      if (++slot.received == rounds_) {
+      ++slot.received;
+      note_ready(slot);
+      if (slot.received == rounds_) {
         slot.executor->finish();
       }
       leave_finished_slice(slot);
@@ -185,12 +192,58 @@ class Pipeline {
 
   bool receive_header() {
     const std::span<std::byte> rest = std::as_writable_bytes(std::span(&header_in_, 1)).subspan(header_in_received_);
-    const std::size_t moved = link_.receive(link_.previous(), std::span(&rest, 1));
+    const std::size_t moved = take(std::span(&rest, 1));
     header_in_received_ += moved;
     if (header_in_received_ == sizeof header_in_ && header_in_ != header_) {
       link_.control().fail(describe_difference(header_, link_.rank(), header_in_, link_.previous().rank));
     }
     return moved > 0;
+  }
+
+  std::size_t hand_over(std::span<const std::span<const std::byte>> spans) {
+    const PhaseTimer timer(recorder_, Phase::send);
+    return link_.send(link_.next(), spans);
+  }
+
+  std::size_t take(std::span<const std::span<std::byte>> spans) {
+    const PhaseTimer timer(recorder_, Phase::receive);
+    const std::size_t moved = link_.receive(link_.previous(), spans);
+    if (recorder_.is_tracing()) {
+      taken_ns_ = Recorder::now();
+    }
+    return moved;
+  }
+
+  /// Round `slot.received` + 1 can leave, and arrive if the round before has left.
+  void note_ready(Slot& slot) {
+    if (recorder_.is_tracing()) {
+      const std::int64_t now = Recorder::now();
+      slot.ready_ns[static_cast<std::size_t>((slot.received + 1) % 2)] = now;
+      if (slot.sent >= slot.received) {
+        slot.receivable_ns = now;
+      }
+    }
+  }
+
+  /// Round `slot.sent` has.
+  void note_left(Slot& slot) {
+    if (recorder_.is_tracing()) {
+      const std::int64_t now = Recorder::now();
+      const std::int64_t begin = std::max(slot.ready_ns[static_cast<std::size_t>(slot.sent % 2)], last_left_ns_);
+      recorder_.add_message(TraceEvent::Track::link_out, slot.slice, slot.sent, begin, now);
+      last_left_ns_ = now;
+      if (slot.sent == slot.received) {
+        slot.receivable_ns = now;
+      }
+    }
+  }
+
+  void note_arrived(const Slot& slot, std::int64_t round) {
+    if (recorder_.is_tracing()) {
+      const std::int64_t begin = std::min(std::max(slot.receivable_ns, last_arrived_ns_), taken_ns_);
+      recorder_.add_message(TraceEvent::Track::link_in, slot.slice, round, begin, taken_ns_);
+      last_arrived_ns_ = taken_ns_;
+    }
   }
 
   [[nodiscard]] std::string progress() const {
@@ -209,6 +262,7 @@ class Pipeline {
   std::size_t header_in_received_ = 0;
   const PipelineData& data_;
   std::span<const Slice> slices_;
+  Recorder& recorder_;
   Statistics& statistics_;
   std::int64_t rounds_;
   std::span<Slot> slots_;
@@ -216,14 +270,19 @@ class Pipeline {
   MessageOrder to_receive_;
   std::size_t first_sent_ = 0;      ///< bytes of the foremost message in to_send_ that have left
   std::size_t first_received_ = 0;  ///< bytes of the foremost message in to_receive_ that have arrived
+  // Only while tracing:
+  std::int64_t last_left_ns_ = 0;
+  std::int64_t taken_ns_ = 0;  ///< when bytes last came out of the kernel
+  std::int64_t last_arrived_ns_ = 0;
 };
 
 }  // namespace
 
 void run_pipeline(RingLink& link, const OperationHeader& header, const PipelineData& data,
-                  std::span<PipelineSlot> slots, Statistics& statistics) {
+                  std::span<PipelineSlot> slots, Recorder& recorder) {
   link.begin_operation(header);
-  Pipeline(link, header, data, slots, statistics).run();
+  recorder.set_operation(static_cast<std::int64_t>(header.sequence));
+  Pipeline(link, header, data, slots, recorder).run();
 }
 
 }  // namespace cerar

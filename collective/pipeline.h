@@ -1,11 +1,12 @@
 #pragma once
 
-#include "collective/communicator.h"
 #include "collective/link.h"
 #include "collective/operation.h"
+#include "collective/recorder.h"
 #include "collective/slice_executor.h"
 #include "collective/slices.h"
 
+#include <array>
 #include <memory>
 #include <span>
 
@@ -18,6 +19,9 @@ struct PipelineSlot {
   bool active = false;
   std::int64_t sent = 0;
   std::int64_t received = 0;
+  // Only while tracing; of the next two messages, of which round t is at t % 2, and of the next arrival.
+  std::array<std::int64_t, 2> ready_ns{};
+  std::int64_t receivable_ns = 0;
 };
 
 /// What a pipeline works on.
@@ -41,6 +45,6 @@ struct NonfiniteValue {
 /// @param slots   W >= 1, with executors of one kind
 /// @throws RingError as Communicator::all_reduce does, NonfiniteValue
 void run_pipeline(RingLink& link, const OperationHeader& header, const PipelineData& data,
-                  std::span<PipelineSlot> slots, Statistics& statistics);
+                  std::span<PipelineSlot> slots, Recorder& recorder);
 
 }  // namespace cerar

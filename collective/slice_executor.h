@@ -2,7 +2,7 @@
 
 #include "coding/code.h"
 #include "coding/piggyback.h"
-#include "collective/communicator.h"
+#include "collective/recorder.h"
 #include "collective/slices.h"
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct SliceContext {
   std::int64_t rank = 0;
   std::int64_t size = 1;
   std::int64_t longest_message = 0;  ///< p of the longest slice: buffers are allocated once
-  Statistics& statistics;
+  Recorder& recorder;
 };
 
 /// The ring all-reduce: reduce-scatter in rounds 1 .. N-1, all-gather in rounds N .. 2N-2; c = N chunks.

@@ -1,32 +1,21 @@
 #include "experiments/bench/bench.h"
 
 #include "experiments/bench/check.h"
+#include "experiments/bench/gather.h"
 #include "experiments/bench/inputs.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <chrono>
 #include <stdexcept>
 #include <time.h>
+#include <utility>
 
 namespace cerar::bench {
 
 namespace {
-
-/// Every rank's number, in rank order. Doubles travel as their bits.
-std::vector<double> gather(Communicator& communicator, double mine) {
-  const auto halves = std::bit_cast<std::array<float, 2>>(mine);
-  std::vector<float> all(2 * static_cast<std::size_t>(communicator.size()));
-  communicator.all_gather(halves, all);
-  std::vector<double> numbers;
-  for (std::size_t k = 0; k < all.size(); k += 2) {
-    numbers.push_back(std::bit_cast<double>(std::array{all[k], all[k + 1]}));
-  }
-  return numbers;
-}
 
 double largest(Communicator& communicator, double mine) { return std::ranges::max(gather(communicator, mine)); }
 
@@ -37,43 +26,99 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-double local_seconds(const Statistics& statistics) {
-  return statistics.encode_seconds + statistics.update_seconds + statistics.decode_seconds;
-}
+/// Times the repetitions of one all-reduce.
+class Repeater {
+ public:
+  Repeater(Communicator& communicator, const AllReduceOptions& all_reduce, const std::vector<float>& input,
+           std::vector<float>& values, const BenchOptions& options)
+      : communicator_(communicator), all_reduce_(all_reduce), input_(input), values_(values), options_(options) {}
+
+  /// Of one all-reduce on this rank.
+  struct Spent {
+    double seconds = 0;
+    double cpu_seconds = 0;
+  };
+
+  Spent repeat(Profiling profiling = Profiling::off) {
+    if (options_.back_to_back > 1) {
+      values_.assign(input_.size(), 0.0F);
+    } else {
+      values_ = input_;
+    }
+    communicator_.barrier();
+    communicator_.profile(profiling);
+    const double cpu = cpu_seconds();
+    const auto start = std::chrono::steady_clock::now();
+    for (std::int64_t operation = 0; operation < options_.back_to_back; ++operation) {
+      communicator_.all_reduce(values_, all_reduce_);
+    }
+    const auto end = std::chrono::steady_clock::now();
+    communicator_.profile(Profiling::off);
+    const auto all_reduces = static_cast<double>(options_.back_to_back);
+    return {std::chrono::duration<double>(end - start).count() / all_reduces, (cpu_seconds() - cpu) / all_reduces};
+  }
+
+  /// With timers on; adds a repetition's share of the mean of `repetitions`.
+  void profile(std::int64_t repetitions, RankProfile& mine) {
+    const auto before = communicator_.statistics().phase_seconds;
+    const double seconds = repeat(Profiling::times).seconds;
+    const auto after = communicator_.statistics().phase_seconds;
+    const double share = 1e6 / static_cast<double>(repetitions);
+    mine.profiled_us += share * seconds;
+    for (std::size_t phase = 0; phase < kPhases; ++phase) {
+      mine.phase_us[phase] += share * (after[phase] - before[phase]) / static_cast<double>(options_.back_to_back);
+    }
+  }
+
+ private:
+  Communicator& communicator_;
+  const AllReduceOptions& all_reduce_;
+  const std::vector<float>& input_;
+  std::vector<float>& values_;
+  const BenchOptions& options_;
+};
 
 struct Repetitions {
   std::vector<double> seconds;  ///< of an all-reduce, of the slowest rank, in order
-  double local_seconds = 0;     ///< this rank's mean
   double cpu_seconds = 0;       ///< this rank's mean
+  RankProfile profile;          ///< this rank's
 };
 
-/// Leaves the last repetition's result in `values`.
+constexpr std::int64_t kFewProfiled = 3;
+
+/// Leaves the last repetition's result in `values`. Profiled repetitions take turns with the others: what disturbs the
+/// machine disturbs both.
 Repetitions time_repetitions(Communicator& communicator, const AllReduceOptions& all_reduce,
                              const std::vector<float>& input, std::vector<float>& values, const BenchOptions& options) {
-  using Clock = std::chrono::steady_clock;
+  Repeater repeater(communicator, all_reduce, input, values, options);
+  for (std::int64_t k = 0; k < options.warmup; ++k) {
+    repeater.repeat();
+  }
   Repetitions repetitions;
-  const auto all_reduces = static_cast<double>(options.iterations * options.back_to_back);
-  for (std::int64_t k = -options.warmup; k < options.iterations; ++k) {
-    if (options.back_to_back > 1) {
-      values.assign(input.size(), 0.0F);
-    } else {
-      values = input;
-    }
-    communicator.barrier();
-    const double local = local_seconds(communicator.statistics());
-    const double cpu = cpu_seconds();
-    const auto start = Clock::now();
-    for (std::int64_t operation = 0; operation < options.back_to_back; ++operation) {
-      communicator.all_reduce(values, all_reduce);
-    }
-    const double mine = std::chrono::duration<double>(Clock::now() - start).count();
-    if (k >= 0) {
-      repetitions.cpu_seconds += (cpu_seconds() - cpu) / all_reduces;
-      repetitions.local_seconds += (local_seconds(communicator.statistics()) - local) / all_reduces;
-      repetitions.seconds.push_back(largest(communicator, mine) / static_cast<double>(options.back_to_back));
+  const auto iterations = static_cast<double>(options.iterations);
+  const std::int64_t profiled = options.profile ? options.iterations : std::min(options.iterations, kFewProfiled);
+  for (std::int64_t k = 0; k < options.iterations; ++k) {
+    const Repeater::Spent mine = repeater.repeat();
+    repetitions.cpu_seconds += mine.cpu_seconds / iterations;
+    repetitions.profile.unprofiled_us += 1e6 * mine.seconds / iterations;
+    repetitions.seconds.push_back(largest(communicator, mine.seconds));
+    if (k < profiled) {
+      repeater.profile(profiled, repetitions.profile);
     }
   }
   return repetitions;
+}
+
+TracedOperations trace(Communicator& communicator, const AllReduceOptions& all_reduce, const std::vector<float>& input,
+                       std::vector<float>& values) {
+  values = input;
+  communicator.barrier();
+  TracedOperations traced{communicator.statistics().operations, 0};
+  communicator.profile(Profiling::trace);
+  communicator.all_reduce(values, all_reduce);
+  communicator.profile(Profiling::off);
+  traced.last = communicator.statistics().operations;
+  return traced;
 }
 
 std::int64_t parse_bytes(std::string_view text, const std::string& whole) {
@@ -173,7 +218,16 @@ BenchRow run_bench(Communicator& communicator, std::optional<Algorithm> algorith
   row.time_us = 1e6 * median;
   row.time_min_us = 1e6 * seconds.front();
   row.time_max_us = 1e6 * seconds.back();
-  row.local_us = 1e6 * largest(communicator, repetitions.local_seconds);
+  std::vector<RankProfile> profiles = gather(communicator, repetitions.profile);
+  for (const RankProfile& profile : profiles) {
+    row.local_us = std::max(row.local_us, profile.computation_us());
+  }
+  if (options.profile) {
+    row.profile = std::move(profiles);
+  }
+  if (options.trace) {
+    row.traced = trace(communicator, all_reduce, input, values);
+  }
   for (const double cpu : gather(communicator, repetitions.cpu_seconds)) {
     row.cpu_us += 1e6 * cpu / static_cast<double>(workers);
   }

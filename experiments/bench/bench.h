@@ -2,6 +2,7 @@
 
 #include "collective/communicator.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,31 @@ struct BenchOptions {
   double correlation = 0;  ///< rho in [0, 1) of any two ranks' gradients
   std::int64_t slice_chunk_values = AllReduceOptions{}.slice_chunk_values;
   std::int64_t slices_in_flight = AllReduceOptions{}.slices_in_flight;
+  bool profile = false;  ///< after every timed repetition another one with timers on, for BenchRow::profile
+  bool trace = false;    ///< at the end one more all-reduce, traced (Communicator::trace)
+};
+
+/// Where a rank's time goes: means over the profiled repetitions, for one all-reduce, in microseconds.
+struct RankProfile {
+  double unprofiled_us = 0;  ///< its mean time without timers
+  double profiled_us = 0;    ///< with them
+  std::array<double, kPhases> phase_us{};
+
+  [[nodiscard]] double operator[](Phase phase) const { return phase_us[static_cast<std::size_t>(phase)]; }
+  /// Moving bytes and waiting for them.
+  [[nodiscard]] double communication_us() const {
+    return (*this)[Phase::send] + (*this)[Phase::receive] + (*this)[Phase::wait];
+  }
+  [[nodiscard]] double computation_us() const {
+    return (*this)[Phase::check] + (*this)[Phase::encode] + (*this)[Phase::prepare] + (*this)[Phase::update] +
+           (*this)[Phase::decode];
+  }
+};
+
+/// Operations that were traced for a row: those whose sequence number is in [first, last).
+struct TracedOperations {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
 };
 
 /// One line of the table: an algorithm at a size, all ranks together. Times follow the paper's method: a barrier before
@@ -36,16 +62,19 @@ struct BenchRow {
   double time_min_us = 0;
   double time_max_us = 0;
   std::vector<double> times_us = {};  ///< of every repetition, in order
-  double local_us =
-      0;  ///< of the mean timed repetition, spent on arithmetic: encoding, adding, decoding; most over ranks
+  /// Spent on arithmetic (RankProfile::computation_us), most over ranks; from the profiled repetitions, of which there
+  /// are three at most without BenchOptions::profile.
+  double local_us = 0;
   double cpu_us = 0;       ///< processor time of the mean timed repetition, system calls included; mean over the ranks
   double algbw_gbps = 0;   ///< size / time in 10^9 bytes a second, as nccl-tests has it
   double busbw_gbps = 0;   ///< algbw 2 (N - 1) / N
   std::int64_t wrong = 0;  ///< values on all ranks that differ from what the algorithm must give (ResultCheck)
   std::int64_t wire_bytes = 0;  ///< most bytes that a rank sends to its neighbour in one operation, headers included
-  std::int64_t extra_memory_bytes = 0;  ///< Statistics' so far, the largest over the ranks
-  double rel_l2 = 0;                    ///< distance from the true sum of the gradients, the largest over the ranks
-  double rank_div = 0;                  ///< largest distance between two ranks' results, relative (rank_divergence)
+  std::int64_t extra_memory_bytes = 0;    ///< Statistics' so far, the largest over the ranks
+  double rel_l2 = 0;                      ///< distance from the true sum of the gradients, the largest over the ranks
+  double rank_div = 0;                    ///< largest distance between two ranks' results, relative (rank_divergence)
+  std::vector<RankProfile> profile = {};  ///< by rank, if BenchOptions::profile
+  TracedOperations traced = {};           ///< if BenchOptions::trace
 };
 
 /// Measures and checks one all-reduce; a collective, every rank gets the same row.

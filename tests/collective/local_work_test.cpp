@@ -41,10 +41,11 @@ using MakeExecutor = std::function<std::unique_ptr<SliceExecutor>(const SliceCon
 double run(std::int64_t workers, std::span<float> values, std::span<const Slice> slices,
            const std::vector<float>& message, const MakeExecutor& make) {
   Statistics statistics;
+  Recorder recorder(statistics);
   const AllReduceOptions options;
   std::vector<std::unique_ptr<SliceExecutor>> slots;
   for (std::int64_t slot = 0; slot < options.slices_in_flight; ++slot) {
-    slots.push_back(make({0, workers, options.slice_chunk_values, statistics}, slices));
+    slots.push_back(make({0, workers, options.slice_chunk_values, recorder}, slices));
   }
   const double start = processor_seconds();
   for (std::size_t first = 0; first < slices.size(); first += slots.size()) {
