@@ -17,10 +17,12 @@ void add_study(CLI::App& app) {
       "Example: cerar study conditioning --workers 8 --chunks 20 -o conditioning\n"
       "docs/theory.md says which study verifies which statement; every study has --help with an example of its own.");
   add_study_conditioning(*study);
+  add_study_cost(*study);
   add_study_exponents(*study);
   add_study_frontier(*study);
   add_study_lower_bound(*study);
   add_study_rates(*study);
+  add_study_ring(*study);
   add_study_vandermonde(*study);
   // What is no study's name is an extra argument to CLI11; said here, it gets a sentence of its own.
   study->require_subcommand(0, 1);
