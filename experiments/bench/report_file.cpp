@@ -64,7 +64,7 @@ std::int64_t BenchReport::rounds(const BenchRow& row) const {
       return n - 1;
     case Algorithm::doubling: {
       const auto size = static_cast<std::uint64_t>(n);
-      return std::bit_width(size) - 1 + (std::has_single_bit(size) ? 0 : 2);
+      return static_cast<std::int64_t>(std::bit_width(size)) - 1 + (std::has_single_bit(size) ? 0 : 2);
     }
     case Algorithm::exact:
     case Algorithm::coded:
