@@ -81,8 +81,9 @@ TEST_CASE("a trace shows every message of the order once on either link, and eve
   Tracks tracks = tracks_of(trace);
   REQUIRE(tracks.size() == 9);
   for (auto& [track, events] : tracks) {
-    CAPTURE(track.first);
-    CAPTURE(track.second);
+    const auto place = track;  // a binding cannot be captured
+    CAPTURE(place.first);
+    CAPTURE(place.second);
     std::ranges::sort(events, {}, [](const Json& event) { return event["ts"].get<double>(); });
     double end = 0;
     for (const Json& event : events) {

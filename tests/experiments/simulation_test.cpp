@@ -71,7 +71,8 @@ TEST_CASE("where the thread is the bottleneck the time is its work's") {
 
 TEST_CASE("without latency the ratio to the exact ring tends to the ratio of the rates") {
   for (const auto& [workers, chunks] : {std::pair{4, 12}, {8, 20}, {64, 192}}) {
-    CAPTURE(workers);
+    const auto n = workers;  // a binding cannot be captured
+    CAPTURE(n);
     const std::int64_t values = std::int64_t{workers} * chunks * 100'000;
     const double ratio =
         seconds(coded(workers, chunks, values, 1000, 8), {kRate}) / seconds(exact(workers, values, 1000, 8), {kRate});
