@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 namespace cerar {
 
@@ -12,37 +13,41 @@ namespace {
 
 /// 16 floats, in as many registers as the instruction set needs.
 using Lanes [[gnu::vector_size(64)]] = float;
-using LanesInMemory [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = float;
 constexpr std::size_t kLanes = sizeof(Lanes) / sizeof(float);
 /// Registers' worth of values that are worked on at a time: enough for additions to overlap, few enough to stay in
 /// registers while the terms pass by.
 constexpr std::size_t kRegisters = 8;
 constexpr std::size_t kBlock = kRegisters * kLanes;
 
-// By reference: how such vectors are passed by value depends on the instruction set.
-[[gnu::always_inline]] inline const LanesInMemory& at(const float* from) {
-  return *reinterpret_cast<const LanesInMemory*>(from);
-}
-[[gnu::always_inline]] inline LanesInMemory& at(float* to) { return *reinterpret_cast<LanesInMemory*>(to); }
+// Memory may be aligned to nothing but a float. By reference: how such vectors are passed by value depends on the
+// instruction set.
+[[gnu::always_inline]] inline void load(const float* from, Lanes& lanes) { std::memcpy(&lanes, from, sizeof lanes); }
+[[gnu::always_inline]] inline void store(const Lanes& lanes, float* to) { std::memcpy(to, &lanes, sizeof lanes); }
 
 /// One output at x .. x + kBlock. Inlined, so that every clone has it in its own instructions.
 template <bool Onto>
 [[gnu::always_inline]] inline void sum_block(std::span<const LinearMap::Term> terms, Vectors<const float> in,
                                              std::size_t x, float* out) {
   Lanes sum[kRegisters];
+  Lanes lanes;
   const float* vector = in[terms[0].input] + x;
   for (std::size_t k = 0; k < kRegisters; ++k) {
-    sum[k] = terms[0].coefficient * at(vector + k * kLanes);
+    load(vector + k * kLanes, lanes);
+    sum[k] = terms[0].coefficient * lanes;
   }
   for (std::size_t term = 1; term < terms.size(); ++term) {
     vector = in[terms[term].input] + x;
     for (std::size_t k = 0; k < kRegisters; ++k) {
-      sum[k] += terms[term].coefficient * at(vector + k * kLanes);
+      load(vector + k * kLanes, lanes);
+      sum[k] += terms[term].coefficient * lanes;
     }
   }
   for (std::size_t k = 0; k < kRegisters; ++k) {
-    LanesInMemory& to = at(out + k * kLanes);
-    to = Onto ? to + sum[k] : sum[k];
+    if (Onto) {
+      load(out + k * kLanes, lanes);
+      sum[k] = lanes + sum[k];
+    }
+    store(sum[k], out + k * kLanes);
   }
 }
 
